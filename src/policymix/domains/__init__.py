@@ -1,0 +1,1 @@
+"""Transfer domains: one target, several sources, one set of goals."""

@@ -1,0 +1,62 @@
+"""The words every other module uses: spaces, transitions, keys."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+Key: TypeAlias = PRNGKeyArray
+Observation: TypeAlias = Float[Array, " obs"] | Int[Array, ""]
+"""A vector of real numbers, or the index of a state."""
+DiscreteAction: TypeAlias = Int[Array, ""]
+Scalar: TypeAlias = Float[Array, ""]
+
+
+@dataclass(frozen=True)
+class Discrete:
+    """The integers 0 … n − 1."""
+
+    n: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A single number has no axes."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Box:
+    """Real vectors, bounded (possibly by infinity) in every component."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One axis."""
+        return (len(self.low),)
+
+
+Space: TypeAlias = Discrete | Box
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """What source tasks and their target share: observations and actions."""
+
+    observation: Space
+    action: Space
+
+
+class Transition(NamedTuple):
+    """One step of a task.
+
+    Bootstrapping stops at `terminated` and goes on at `truncated`.
+    """
+
+    obs: Observation
+    action: DiscreteAction
+    reward: Float[Array, ""]
+    next_obs: Observation
+    terminated: Bool[Array, ""]
+    truncated: Bool[Array, ""]

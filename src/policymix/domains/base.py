@@ -1,11 +1,15 @@
 """What a domain written in JAX must offer."""
 
 import abc
-from typing import NamedTuple
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float
 
+from policymix.errors import DomainError
 from policymix.types import DiscreteAction, Key, Observation, TaskSpec
 
 
@@ -62,4 +66,30 @@ class DeterministicDomain(AbstractDomain):
         next_obs = self.transition(obs, action)
         return Step(
             next_obs, self.reward(obs, action, next_obs), self.terminal(next_obs)
+        )
+
+
+Variant = TypeVar("Variant")
+
+
+@dataclass(frozen=True)
+class Family(Generic[Variant]):
+    """A target and its named sources; their order is the order of mixture weights."""
+
+    name: str
+    target: Variant
+    sources: Mapping[str, Variant]
+
+    def variant(self, source: str | None) -> Variant:
+        """The source of that name; None is the target."""
+        if source is None:
+            return self.target
+        if source in self.sources:
+            return self.sources[source]
+        close = difflib.get_close_matches(source, self.sources, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        names = ", ".join(repr(name) for name in self.sources)
+        raise DomainError(
+            f"{self.name} has no source {source!r}: "
+            f"it has {names}, and None is the target.{hint}"
         )

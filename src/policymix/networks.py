@@ -13,8 +13,8 @@ from policymix.types import Key
 class MLP(eqx.Module):
     """Fully connected layers with ReLU between them and a linear output."""
 
-    weights: tuple[Float[Array, "out in"], ...]
-    biases: tuple[Float[Array, " out"], ...]
+    weights: tuple[Float[Array, "_ _"], ...]
+    biases: tuple[Float[Array, " _"], ...]
 
     def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
         """Apply the layers to one input."""

@@ -9,6 +9,7 @@ Key: TypeAlias = PRNGKeyArray
 Observation: TypeAlias = Float[Array, " obs"] | Int[Array, ""]
 """A vector of real numbers, or the index of a state."""
 DiscreteAction: TypeAlias = Int[Array, ""]
+Action: TypeAlias = DiscreteAction | Float[Array, " act"]
 Scalar: TypeAlias = Float[Array, ""]
 
 
@@ -55,7 +56,7 @@ class Transition(NamedTuple):
     """
 
     obs: Observation
-    action: DiscreteAction
+    action: Action
     reward: Float[Array, ""]
     next_obs: Observation
     terminated: Bool[Array, ""]

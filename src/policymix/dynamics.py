@@ -1,0 +1,95 @@
+"""What a source expects to happen: look-up tables and networks.
+
+A model has the signature of a domain's own transition, `(obs, action) -> next_obs`, so
+the true dynamics can stand in for it.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from policymix.encoders import AbstractEncoder
+from policymix.networks import MLP
+from policymix.types import Action, DiscreteAction, Observation, Scalar
+
+UNKNOWN = -1
+"""What a table predicts for a pair it has never seen: no state at all."""
+
+
+class TableDynamics(eqx.Module):
+    """The next state of every visited state and action."""
+
+    next_obs: Int[Array, "states actions"]
+
+    def __call__(self, obs: Int[Array, ""], action: DiscreteAction) -> Int[Array, ""]:
+        """Look the pair up."""
+        return self.next_obs[obs, action]
+
+
+def fit_table(
+    obs: Int[Array, " samples"],
+    action: Int[Array, " samples"],
+    next_obs: Int[Array, " samples"],
+    num_states: int,
+    num_actions: int,
+) -> TableDynamics:
+    """Remember what followed each visited pair; the others stay UNKNOWN."""
+    empty = jnp.full((num_states, num_actions), UNKNOWN, next_obs.dtype)
+    return TableDynamics(empty.at[obs, action].set(next_obs))
+
+
+class NetworkDynamics(eqx.Module):
+    """A network from the encoded observation and one-hot action to the next one.
+
+    It predicts the *absolute* next observation: differences fit better but extrapolate
+    so well that every source looks right everywhere.
+    """
+
+    network: MLP
+    encoder: AbstractEncoder
+
+    def __call__(
+        self, obs: Float[Array, " d"], action: DiscreteAction
+    ) -> Float[Array, " d"]:
+        """Predict one next observation."""
+        return self.network(self.inputs(obs, action))
+
+    def inputs(self, obs: Observation, action: DiscreteAction) -> Float[Array, " in"]:
+        """Encoded observation and one-hot action, side by side."""
+        encoded = self.encoder(obs)
+        num_actions = self.network.sizes[0] - encoded.size
+        return jnp.concatenate([encoded, jax.nn.one_hot(action, num_actions)])
+
+
+class BoundedDynamics(eqx.Module):
+    """A network model whose predictions stay within [low, high] by a sigmoid.
+
+    With [−1, 1] the sigmoid is the paper's tanh up to the scale of its input, and with
+    [0, 1] it is the paper's sigmoid for the contacts of the legs.
+    """
+
+    model: NetworkDynamics
+    low: Float[Array, " d"]
+    high: Float[Array, " d"]
+
+    def __call__(
+        self, obs: Float[Array, " d"], action: DiscreteAction
+    ) -> Float[Array, " d"]:
+        """Predict one next observation."""
+        share = jax.nn.sigmoid(self.model(obs, action))
+        return self.low + (self.high - self.low) * share
+
+
+class LogDensity(eqx.Module):
+    """Stochastic dynamics that know their own likelihood: no kernel is needed."""
+
+    log_density: Callable[[Observation, Action, Observation], Scalar]
+
+    def __call__(
+        self, obs: Observation, action: Action, next_obs: Observation
+    ) -> Scalar:
+        """Return log P̂(s' | s, a)."""
+        return self.log_density(obs, action, next_obs)

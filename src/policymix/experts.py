@@ -1,0 +1,137 @@
+"""Source tasks, and all those of a library evaluated together.
+
+Sources of one architecture are stacked and evaluated by one batched call, so ninety-six
+small networks cost little more than three. What cannot be stacked, plain functions for
+instance, is called one by one.
+"""
+
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from policymix.dynamics import LogDensity
+from policymix.encoders import AbstractEncoder
+from policymix.kernels import AbstractKernel, Gaussian
+from policymix.types import Action, Discrete, Observation, Scalar, TaskSpec
+
+
+class SourceTask(eqx.Module):
+    """A task solved before: what to do in it, and what happens in it.
+
+    `policy(obs)` returns an action's index, action probabilities or, for continuous
+    actions, the action; `dynamics(obs, action)` returns the next observation, or is a
+    `LogDensity`. The kernel turns a prediction's error into a log-likelihood.
+    """
+
+    name: str = eqx.field(static=True)
+    policy: Callable
+    dynamics: Callable
+    kernel: AbstractKernel = Gaussian()
+
+
+class Stack(eqx.Module):
+    """Members of one architecture, their arrays joined along a leading axis."""
+
+    members: PyTree
+    places: tuple[int, ...] = eqx.field(static=True)
+    batched: bool = eqx.field(static=True)
+
+    def map(self, call: Callable[[PyTree], Array]) -> Float[Array, "members *shape"]:
+        """Apply a function to every member."""
+        if self.batched:
+            return eqx.filter_vmap(call, in_axes=eqx.if_array(0))(self.members)
+        return call(self.members)[None]
+
+
+def stack_alike(items: Sequence[PyTree]) -> tuple[Stack, ...]:
+    """Group items that differ only in the values of their arrays."""
+    groups: list[list[int]] = []
+    for place, item in enumerate(items):
+        alike = (group for group in groups if _alike(items[group[0]], item))
+        group = next(alike, None)
+        if group is None:
+            groups.append([place])
+        else:
+            group.append(place)
+    return tuple(_stack([items[place] for place in g], tuple(g)) for g in groups)
+
+
+def _alike(one: PyTree, other: PyTree) -> bool:
+    arrays, rest = eqx.partition(one, eqx.is_array)
+    other_arrays, other_rest = eqx.partition(other, eqx.is_array)
+    leaves, structure = jax.tree.flatten(arrays)
+    other_leaves, other_structure = jax.tree.flatten(other_arrays)
+    return (
+        len(leaves) > 0
+        and structure == other_structure
+        and bool(eqx.tree_equal(rest, other_rest))
+        and all(
+            a.shape == b.shape and a.dtype == b.dtype
+            for a, b in zip(leaves, other_leaves, strict=True)
+        )
+    )
+
+
+def _stack(items: list[PyTree], places: tuple[int, ...]) -> Stack:
+    if len(items) == 1:
+        return Stack(items[0], places, batched=False)
+    arrays, rest = zip(*(eqx.partition(i, eqx.is_array) for i in items), strict=True)
+    joined = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
+    return Stack(eqx.combine(joined, rest[0]), places, batched=True)
+
+
+def evaluate(
+    stacks: tuple[Stack, ...], call: Callable[[PyTree], Array]
+) -> Float[Array, "n *shape"]:
+    """Apply a function to every item, in the items' own order."""
+    results = jnp.concatenate([stack.map(call) for stack in stacks])
+    places = np.concatenate([stack.places for stack in stacks])
+    if np.all(places == np.arange(places.size)):
+        return results
+    return results[np.argsort(places)]
+
+
+class Experts(eqx.Module):
+    """The frozen knowledge of a library, as pure functions of one transition."""
+
+    policies: tuple[Stack, ...]
+    models: tuple[Stack, ...]
+    encoder: AbstractEncoder
+    spec: TaskSpec = eqx.field(static=True)
+
+    def advise(self, obs: Observation) -> Float[Array, "n advice"]:
+        """Every source's action probabilities (or its action, when continuous)."""
+        return evaluate(self.policies, lambda policy: self.advice_of(policy, obs))
+
+    def advice_of(self, policy: Callable, obs: Observation) -> Float[Array, " advice"]:
+        """One source's advice; an action's index becomes one-hot."""
+        advice = jnp.asarray(policy(obs))
+        if isinstance(self.spec.action, Discrete) and advice.ndim == 0:
+            return jax.nn.one_hot(advice, self.spec.action.n)
+        return advice.astype(float)
+
+    def log_likelihoods(
+        self, obs: Observation, action: Action, next_obs: Observation
+    ) -> Float[Array, " n"]:
+        """How well every source explains one transition of the target."""
+        return evaluate(
+            self.models, lambda model: self.likelihood_of(model, obs, action, next_obs)
+        )
+
+    def likelihood_of(
+        self,
+        model: tuple[Callable, Callable],
+        obs: Observation,
+        action: Action,
+        next_obs: Observation,
+    ) -> Scalar:
+        """One source's log-likelihood: its own density, or its kernel's."""
+        dynamics, kernel = model
+        if isinstance(dynamics, LogDensity):
+            return dynamics(obs, action, next_obs)
+        prediction = self.encoder(dynamics(obs, action))
+        return kernel(prediction, self.encoder(next_obs))

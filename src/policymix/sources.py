@@ -1,0 +1,218 @@
+"""What we know: source tasks and their library."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Float
+
+from policymix import dynamics, encoders, kernels, networks, policies
+from policymix.encoders import AbstractEncoder, Identity
+from policymix.errors import FileFormatError, SourceError
+from policymix.experts import Experts, SourceTask, stack_alike
+from policymix.files import (
+    MANIFEST,
+    RESTORE,
+    pack,
+    read_arrays,
+    read_manifest,
+    write_folder,
+)
+from policymix.kernels import AbstractKernel
+from policymix.records import Reader, RecordError, to_record
+from policymix.source_checks import check_names, check_source, probe_observations
+from policymix.types import Action, Box, Discrete, Observation, Space, TaskSpec
+
+FORMAT, VERSION = "policymix source library", 1
+KINDS = (
+    *(encoders.Identity, encoders.Clip, encoders.Standardise),
+    *(encoders.OneHot, encoders.OneHotGrid),
+    *(kernels.Gaussian, kernels.StudentT, kernels.Indicator),
+    *(policies.TablePolicy, policies.GreedyPolicy, networks.MLP),
+    *(dynamics.TableDynamics, dynamics.NetworkDynamics, dynamics.BoundedDynamics),
+)
+"""What a library folder may hold; nothing else is ever built from a file."""
+
+
+@dataclass(frozen=True)
+class SourceLibrary:
+    """The sources that may help with a target, in a fixed order.
+
+    Args:
+        sources: at least one; their names must differ.
+        spec: the target's spaces. `for_target` sets them later.
+        encoder: turns observations into the vectors that kernels compare and mixtures
+            read, so that a precision means the same in every component.
+    """
+
+    sources: Sequence[SourceTask]
+    spec: TaskSpec | None = None
+    encoder: AbstractEncoder = Identity()  # noqa: RUF009, it is frozen
+
+    def __post_init__(self):
+        object.__setattr__(self, "sources", tuple(self.sources))
+        check_names([source.name for source in self.sources])
+        if self.spec is not None:
+            self.check()
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sources' names, in order."""
+        return tuple(source.name for source in self.sources)
+
+    def for_target(
+        self, spec: TaskSpec, observations: Float[Array, "probes obs"] | None = None
+    ) -> "SourceLibrary":
+        """The same sources, checked against the spaces of a target."""
+        library = replace(self, spec=spec)
+        if observations is not None:
+            library.check(observations)
+        return library
+
+    def check(self, observations: Array | None = None) -> None:
+        """Try every source on observations; raise a `SourceError` that says what to do.
+
+        Args:
+            observations: some of the target's; by default draws from its space.
+        """
+        experts = self.experts
+        if observations is None:
+            observations = probe_observations(experts.spec.observation)
+        for source in self.sources:
+            check_source(source, experts, observations)
+
+    @cached_property
+    def experts(self) -> Experts:
+        """All sources together, for compiled code."""
+        if self.spec is None:
+            raise SourceError(
+                "the library does not know its target's spaces. "
+                "Give SourceLibrary(..., spec=TaskSpec(...)) or call for_target(spec)"
+            )
+        return Experts(
+            stack_alike([source.policy for source in self.sources]),
+            stack_alike([(source.dynamics, source.kernel) for source in self.sources]),
+            self.encoder,
+            self.spec,
+        )
+
+    def advise(self, obs: Observation) -> Float[Array, "n advice"]:
+        """Every source's advice in one state."""
+        return self.experts.advise(obs)
+
+    def log_likelihoods(
+        self, obs: Observation, action: Action, next_obs: Observation
+    ) -> Float[Array, " n"]:
+        """How well every source explains one transition."""
+        return self.experts.log_likelihoods(obs, action, next_obs)
+
+    def save(self, folder: str | Path, facts: dict[str, Any] | None = None) -> None:
+        """Write a new folder of arrays and a manifest.
+
+        Args:
+            folder: must not exist yet, or be empty.
+            facts: anything JSON can hold (how the sources were trained, scores, …).
+        """
+        arrays: dict[str, np.ndarray] = {}
+        try:
+            records = [
+                {
+                    "name": source.name,
+                    "policy": to_record(source.policy, f"{i}.policy", arrays),
+                    "dynamics": to_record(source.dynamics, f"{i}.dynamics", arrays),
+                    "kernel": to_record(source.kernel, f"{i}.kernel", arrays),
+                }
+                for i, source in enumerate(self.sources)
+            ]
+            encoder = to_record(self.encoder, "encoder", arrays)
+        except RecordError as error:
+            raise SourceError(f"the library cannot be saved: {error}") from None
+        manifest = {
+            "spec": _spec_record(self.experts.spec),
+            "encoder": encoder,
+            "sources": records,
+            "facts": facts or {},
+        }
+        write_folder(Path(folder), pack(FORMAT, VERSION, manifest, arrays))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "SourceLibrary":
+        """Read a folder; no code in it is ever executed."""
+        manifest = read_manifest(Path(folder), FORMAT, VERSION)
+        reader = Reader(KINDS, read_arrays(Path(folder), manifest))
+        try:
+            library = _read_library(manifest, reader)
+        except RecordError as error:
+            field, problem = error.field, error.problem
+        except SourceError as error:
+            field, problem = "sources", str(error)
+        else:
+            return library
+        path = Path(folder) / MANIFEST
+        raise FileFormatError(path, field, problem, RESTORE)
+
+
+def library_facts(folder: str | Path) -> dict[str, Any]:
+    """What was written down when a library was saved."""
+    return read_manifest(Path(folder), FORMAT, VERSION)["facts"]
+
+
+def _read_library(manifest: dict[str, Any], reader: Reader) -> SourceLibrary:
+    records = manifest.get("sources")
+    if not isinstance(records, list):
+        raise RecordError("sources", "not a list")
+    sources = []
+    for i, record in enumerate(records):
+        parts = {"name", "policy", "dynamics", "kernel"}
+        if not isinstance(record, dict) or set(record) != parts:
+            raise RecordError(f"sources.{i}", f"not an object of {sorted(parts)}")
+        sources.append(
+            SourceTask(
+                reader.read(record["name"], f"{i}.name", str),
+                reader.read(record["policy"], f"{i}.policy", eqx.Module),
+                reader.read(record["dynamics"], f"{i}.dynamics", eqx.Module),
+                reader.read(record["kernel"], f"{i}.kernel", AbstractKernel),
+            )
+        )
+    encoder = reader.read(manifest.get("encoder"), "encoder", AbstractEncoder)
+    reader.finish()
+    return SourceLibrary(sources, _read_spec(manifest.get("spec")), encoder)
+
+
+def _spec_record(spec: TaskSpec) -> dict[str, Any]:
+    def record(space: Space) -> dict[str, Any]:
+        if isinstance(space, Discrete):
+            return {"n": space.n}
+        finite = [
+            [b if np.isfinite(b) else None for b in bounds]
+            for bounds in (space.low, space.high)
+        ]
+        return {"low": finite[0], "high": finite[1]}
+
+    return {"observation": record(spec.observation), "action": record(spec.action)}
+
+
+def _read_spec(record: Any) -> TaskSpec:
+    try:
+        return TaskSpec(*(_read_space(record[k]) for k in ("observation", "action")))
+    except (TypeError, KeyError, ValueError):
+        raise RecordError("spec", "not a pair of spaces") from None
+
+
+def _read_space(record: dict[str, Any]) -> Space:
+    if set(record) == {"n"}:
+        if type(record["n"]) is not int or record["n"] < 1:
+            raise ValueError
+        return Discrete(record["n"])
+    low = tuple(-np.inf if b is None else float(b) for b in record["low"])
+    high = tuple(np.inf if b is None else float(b) for b in record["high"])
+    if len(low) != len(high) or len(low) == 0:
+        raise ValueError
+    return Box(low, high)

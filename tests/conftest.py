@@ -1,0 +1,24 @@
+"""JAX is strict in every test: no silent broadcasting, no key used twice."""
+
+import jax
+import pytest
+from hypothesis import HealthCheck, settings
+
+jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_debug_key_reuse", True)
+
+settings.register_profile(
+    "policymix",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("policymix")
+
+
+@pytest.fixture
+def keys():
+    """Fresh keys, one a call."""
+    stream = iter(jax.random.split(jax.random.key(20200301), 256))
+    return lambda: next(stream)

@@ -15,7 +15,6 @@ from policymix.errors import DomainError
 from test_maze import breadth_first, neighbours
 
 SEEDS = range(25)
-policy_of = jax.jit(optimal_policy)
 
 
 def walk(maze, policy):
@@ -32,7 +31,7 @@ def walk(maze, policy):
 def test_only_the_choice_by_room_solves_it(seed):
     family = generate_mazes(seed)
     target, owner = family.target, np.asarray(rooms(family.target))
-    policies = np.stack([policy_of(s) for s in family.sources.values()])
+    policies = np.stack([optimal_policy(s) for s in family.sources.values()])
     assert [walk(target, policy) for policy in policies] == [300] * 4
     chosen = policies[owner, np.arange(owner.size)]
     assert walk(target, chosen) == breadth_first(target)[target.start]

@@ -83,11 +83,13 @@ def room(maze: Maze, obs: Int[Array, ""]) -> Int[Array, ""]:
     return jnp.where(right, jnp.where(lower, 2, 3), jnp.where(lower, 1, 0))
 
 
+@jax.jit
 def rooms(maze: Maze) -> Int[Array, " cells"]:
     """The room of every cell, walls included."""
     return jax.vmap(lambda cell: room(maze, cell))(jnp.arange(maze.walls.size))
 
 
+@jax.jit
 def next_cells(maze: Maze) -> Int[Array, "cells actions"]:
     """The dynamics as a table."""
     actions = jnp.arange(len(MOVES))
@@ -105,7 +107,10 @@ def _settle(sweep: Callable[[Table], Table], first: Table) -> Table:
     return jax.lax.while_loop(changed, lambda p: (p[1], sweep(p[1])), start)[0]
 
 
-def optimal_values(maze: Maze, discount: float = 0.95) -> Float[Array, " cells"]:
+@jax.jit
+def optimal_values(
+    maze: Maze, discount: float | Scalar = 0.95
+) -> Float[Array, " cells"]:
     """V(s) = max_a r + discount · V(s'), by value iteration; zero at the goal.
 
     The sweeps start from below and only ever rise, so that rounding lets them settle.
@@ -122,6 +127,7 @@ def optimal_values(maze: Maze, discount: float = 0.95) -> Float[Array, " cells"]
     return _settle(sweep, worst.at[maze.goal].set(0))
 
 
+@jax.jit
 def steps_to_goal(maze: Maze) -> Int[Array, " cells"]:
     """Length of the shortest way from every cell; the number of cells if there is none.
 
@@ -137,6 +143,7 @@ def steps_to_goal(maze: Maze) -> Int[Array, " cells"]:
     return _settle(sweep, jnp.full(never, never).at[maze.goal].set(0))
 
 
+@jax.jit
 def optimal_policy(maze: Maze) -> Int[Array, " cells"]:
     """The action of every cell that leads nearest to the goal; ties go to the first.
 
@@ -145,6 +152,7 @@ def optimal_policy(maze: Maze) -> Int[Array, " cells"]:
     return jnp.argmin(steps_to_goal(maze)[next_cells(maze)], axis=1)
 
 
+@jax.jit
 def rollout_steps(maze: Maze, policy: Int[Array, " cells"]) -> Int[Array, ""]:
     """Steps that a policy takes from start to goal; the horizon if it never arrives."""
 

@@ -6,7 +6,6 @@ four. Source i copies room i of the target and draws the other three afresh: in 
 room its shortest way to the next door is the target's.
 """
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.ndimage import label
@@ -36,11 +35,6 @@ SHORTEST_WAY = (60, 150)
 """From a way that must be learned to one that half a horizon suffices for."""
 ATTEMPTS = 200
 
-_policy = jax.jit(optimal_policy)
-_rollout = jax.jit(rollout_steps)
-_steps = jax.jit(steps_to_goal)
-_rooms = jax.jit(rooms)
-
 
 def generate_mazes(seed: int) -> Family[Maze]:
     """A target and four sources; one seed, one family.
@@ -62,21 +56,21 @@ def generate_mazes(seed: int) -> Family[Maze]:
 def steps_alone(family: Family[Maze]) -> dict[str, int]:
     """Steps of each source's policy to the target's goal; the horizon if never."""
     return {
-        name: int(_rollout(family.target, _policy(source)))
+        name: int(rollout_steps(family.target, optimal_policy(source)))
         for name, source in family.sources.items()
     }
 
 
 def steps_by_room(family: Family[Maze]) -> int:
     """Steps to the target's goal when each room is left to its own source."""
-    policies = jnp.stack([_policy(source) for source in family.sources.values()])
-    chosen = policies[_rooms(family.target), jnp.arange(family.target.walls.size)]
-    return int(_rollout(family.target, chosen))
+    policies = jnp.stack([optimal_policy(source) for source in family.sources.values()])
+    chosen = policies[rooms(family.target), jnp.arange(family.target.walls.size)]
+    return int(rollout_steps(family.target, chosen))
 
 
 def _only_context_helps(family: Family[Maze]) -> bool:
     target = family.target
-    shortest = int(_steps(target)[target.start])
+    shortest = int(steps_to_goal(target)[target.start])
     return (
         SHORTEST_WAY[0] <= shortest <= SHORTEST_WAY[1]
         and all(steps == target.horizon for steps in steps_alone(family).values())

@@ -17,7 +17,8 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 
 from policymix.domains.cartpole import cartpole_family, constant_force
 from policymix.domains.environments import DomainEnv, make_cartpole, make_maze
-from policymix.domains.maze import load_mazes, optimal_policy, steps_to_goal
+from policymix.domains.maze import optimal_policy, steps_to_goal
+from policymix.domains.maze_files import load_mazes
 from policymix.domains.maze_generator import generate_mazes
 from policymix.domains.pictures import INK, RED, ROUGH, SLIPPERY, draw_cartpole
 from policymix.errors import DomainError
@@ -209,6 +210,17 @@ print("jax" in sys.modules, "policymix" in sys.modules)
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert run.stdout.splitlines() == [str(sorted(ENTRY_POINTS)), "False False"]
+
+
+def test_the_domains_do_without_gymnasium():
+    """Compiled trials run on machines that have none."""
+    program = """
+import sys
+sys.modules["gymnasium"] = None
+import policymix.domains.cartpole, policymix.domains.maze_generator
+import policymix.domains.maze_files
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_the_maze_is_drawn():

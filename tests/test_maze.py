@@ -1,9 +1,6 @@
-"""The maze against plain-Python walks, and what a bad file is told."""
+"""The maze against plain-Python walks."""
 
 import collections
-import copy
-import json
-from importlib.resources import files
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +14,6 @@ from policymix.domains.maze import (
     ROOMS,
     UP,
     Maze,
-    load_mazes,
     next_cells,
     optimal_policy,
     optimal_values,
@@ -26,12 +22,12 @@ from policymix.domains.maze import (
     rooms,
     steps_to_goal,
 )
+from policymix.domains.maze_files import load_mazes
 from policymix.encoders import OneHotGrid
 from policymix.errors import DomainError
 
 FAMILY = load_mazes()
 TARGET = FAMILY.target
-DOCUMENT = json.loads((files("policymix") / "data" / "maze.json").read_text())
 SMALL = Maze(walls=jnp.array([[0, 0, 0], [0, 1, 0], [0, 1, 0]], bool), start=6, goal=8)
 """A horseshoe: from 6 up, over the top and down to 8 in six steps."""
 
@@ -145,8 +141,8 @@ def test_rooms_are_quadrants_and_doors_have_one_owner():
     corners = quadrants[[0, 28, 28, 0], [0, 0, 28, 28]]
     np.testing.assert_array_equal(corners, [0, 1, 2, 3])
     assert np.bincount(quadrants.ravel()).tolist() == [225, 210, 196, 210]
-    doors = [int(room(TARGET, jnp.asarray(r * 29 + c))) for r, c in DOCUMENT["doors"]]
-    assert doors == [0, 1, 3]
+    doors = [14 * 29 + 3, 22 * 29 + 14, 14 * 29 + 25]
+    assert [int(room(TARGET, jnp.asarray(door))) for door in doors] == [0, 1, 3]
 
 
 def test_source_i_is_right_in_room_i_and_only_there():
@@ -194,92 +190,6 @@ def test_variants_share_one_compilation():
     for maze in (TARGET, *FAMILY.sources.values()):
         steps(maze)
     assert len(traced) == 1
-
-
-def broken(change):
-    document = copy.deepcopy(DOCUMENT)
-    change(document)
-    return json.dumps(document)
-
-
-def put(field, value):
-    return broken(lambda d: d.__setitem__(field, value))
-
-
-def draw(row, column, cell, source: int | None = None):
-    """The document with one cell of one drawing replaced."""
-
-    def change(document):
-        rows = document["target"] if source is None else document["sources"][source]
-        rows[row] = rows[row][:column] + cell + rows[row][column + 1 :]
-
-    return broken(change)
-
-
-BAD_FILES = {
-    "not JSON": ("{", r"maze.json: is not JSON"),
-    "not UTF-8": (b"\xff\xfe{}", r"maze.json: is not JSON"),
-    "no object": ("[]", r"maze.json: not a JSON object"),
-    "key missing": (broken(lambda d: d.pop("goal")), r"maze.json: goal: missing"),
-    "no rows": (put("target", "..."), r"target: not a list of strings"),
-    "empty": (put("target", []), r"target: 0 rows"),
-    "unequal rows": (
-        broken(lambda d: d["target"].__setitem__(4, "...")),
-        r"target: 29 rows of \[3, 29\] cells.*one odd length",
-    ),
-    "even size": (put("target", ["...."] * 4), r"target: 4 rows of \[4\] cells"),
-    "foreign": (draw(0, 0, "?"), r"target: holds \['\?'\]. Use only"),
-    "start in wall": (
-        put("start", [0, 3]),
-        r"start: \[0, 3\] lies in a wall of target",
-    ),
-    "goal outside": (put("goal", [1, 29]), r"goal: \[1, 29\] is not a cell"),
-    "goal no cell": (put("goal", "top"), r"goal: 'top' is not a cell"),
-    "goal a truth": (put("goal", [True, 1]), r"goal: \[True, 1\] is not a cell"),
-    "mark elsewhere": (put("start", [0, 0]), r"start: \[0, 0\], but target marks 'S'"),
-    "two marks": (draw(0, 0, "G"), r"goal: .* marks 'G' at \[\[0, 0\], \[1, 16\]\]"),
-    "unreachable": (draw(22, 14, "#"), r"target: no way from start to goal"),
-    "doors": (put("doors", [[14, 3]]), r"doors: .* open at .*\[22, 14\]"),
-    "three sources": (
-        broken(lambda d: d["sources"].pop()),
-        r"sources: not a list of 4 drawings.*upper-left, lower-left",
-    ),
-    "source unreachable": (draw(22, 14, "#", 2), r"sources\[2\]: no way from start"),
-    "source of another size": (
-        broken(
-            lambda d: d["sources"].__setitem__(1, [row + ".." for row in d["target"]])
-        ),
-        r"sources\[1\]: \(29, 31\) cells, but the target has \(29, 29\)",
-    ),
-    "source wrong in its room": (
-        draw(0, 0, "#", 0),
-        r"sources\[0\]: differs from the target at \[\[0, 0\]\], in the upper-left",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BAD_FILES)
-def test_a_bad_file_is_told_where_and_how(case, tmp_path):
-    content, message = BAD_FILES[case]
-    path = tmp_path / "maze.json"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(DomainError, match=message):
-        load_mazes(path)
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(DomainError, match=r"absent.json: cannot be read: No such file"):
-        load_mazes(tmp_path / "absent.json")
-
-
-def test_marks_and_doors_may_be_left_out(tmp_path):
-    document = {key: DOCUMENT[key] for key in ("start", "goal", "target", "sources")}
-    text = json.dumps(document).replace("S", ".").replace("G", ".")
-    path = tmp_path / "maze.json"
-    path.write_text(text)
-    assert jax.tree.all(
-        jax.tree.map(lambda a, b: np.all(a == b), load_mazes(path).target, TARGET)
-    )
 
 
 def test_an_unknown_source_is_told_the_names():

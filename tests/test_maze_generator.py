@@ -3,16 +3,17 @@
 import jax
 import numpy as np
 import pytest
+from test_maze import breadth_first, neighbours
 
 from policymix.domains import maze_generator
-from policymix.domains.maze import ROOMS, load_mazes, optimal_policy, rooms
+from policymix.domains.maze import ROOMS, optimal_policy, rooms
+from policymix.domains.maze_files import load_mazes
 from policymix.domains.maze_generator import (
     generate_mazes,
     steps_alone,
     steps_by_room,
 )
 from policymix.errors import DomainError
-from test_maze import breadth_first, neighbours
 
 SEEDS = range(25)
 

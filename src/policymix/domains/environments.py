@@ -13,7 +13,7 @@ from jaxtyping import Array, Int
 
 from policymix.domains.base import AbstractDomain, Step
 from policymix.domains.cartpole import cartpole_family
-from policymix.domains.maze import load_mazes
+from policymix.domains.maze_files import load_mazes
 from policymix.domains.maze_generator import generate_mazes
 from policymix.domains.pictures import Picture, draw_cartpole, draw_maze
 from policymix.errors import DomainError

@@ -11,6 +11,8 @@ Observation: TypeAlias = Float[Array, " obs"] | Int[Array, ""]
 DiscreteAction: TypeAlias = Int[Array, ""]
 Action: TypeAlias = DiscreteAction | Float[Array, " act"]
 Scalar: TypeAlias = Float[Array, ""]
+Real: TypeAlias = float | int | Scalar
+"""A number that may be traced, and may be written as a literal."""
 
 
 @dataclass(frozen=True)

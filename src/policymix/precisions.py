@@ -1,0 +1,140 @@
+"""How sharp a kernel is: fixed, or learned with the mixture (after equation (7)).
+
+A learned precision τ multiplies the kernel's own: the log-likelihood τℓ + d/2 · log τ
+is the normalised Gaussian of precision τν when ℓ comes from an *unnormalised* Gaussian
+kernel of precision ν, up to a constant that all sources share. It is kept within
+bounds, because the likelihood of an exact model grows without limit.
+"""
+
+import abc
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+class AbstractPrecision(eqx.Module):
+    """What the mixture knows of precisions."""
+
+    @abc.abstractmethod
+    def num_outputs(self, num_sources: int) -> int:
+        """How many outputs of the network it needs."""
+
+    @abc.abstractmethod
+    def init(self, num_sources: int) -> Float[Array, " k"]:
+        """Parameters of its own."""
+
+    @abc.abstractmethod
+    def apply(
+        self,
+        parameters: Float[Array, " k"],
+        outputs: Float[Array, " m"],
+        log_likelihoods: Float[Array, " n"],
+    ) -> Float[Array, " n"]:
+        """The log-likelihoods under the learned precisions."""
+
+
+class FixedPrecision(AbstractPrecision):
+    """The kernels' own precision, as in the paper."""
+
+    def num_outputs(self, num_sources: int) -> int:
+        """None."""
+        return 0
+
+    def init(self, num_sources: int) -> Float[Array, " k"]:
+        """None."""
+        return jnp.zeros(0)
+
+    def apply(
+        self,
+        parameters: Float[Array, " k"],
+        outputs: Float[Array, " m"],
+        log_likelihoods: Float[Array, " n"],
+    ) -> Float[Array, " n"]:
+        """Return them unchanged."""
+        return log_likelihoods
+
+
+def bounded(raw: Float[Array, " n"], low: float, high: float) -> Float[Array, " n"]:
+    """A precision between low and high, on a logarithmic scale; raw 0 is halfway."""
+    share = jax.nn.sigmoid(raw)
+    return jnp.exp(math.log(low) + (math.log(high) - math.log(low)) * share)
+
+
+def temper(
+    log_likelihoods: Float[Array, " n"], precision: Float[Array, " n"], dimension: int
+) -> Float[Array, " n"]:
+    """τℓ + d/2 · log τ."""
+    return precision * log_likelihoods + dimension / 2 * jnp.log(precision)
+
+
+class PrecisionPerSource(AbstractPrecision):
+    """One learned τᵢ for each source.
+
+    Args:
+        dimension: of the encoded observation.
+        low: least precision, relative to the kernel's.
+        high: greatest precision.
+    """
+
+    dimension: int = eqx.field(static=True)
+    low: float = eqx.field(static=True, default=1e-4)
+    high: float = eqx.field(static=True, default=1e4)
+
+    def num_outputs(self, num_sources: int) -> int:
+        """None: precisions do not depend on the state."""
+        return 0
+
+    def init(self, num_sources: int) -> Float[Array, " k"]:
+        """Halfway between the bounds."""
+        return jnp.zeros(num_sources)
+
+    def precisions(self, parameters: Float[Array, " k"]) -> Float[Array, " n"]:
+        """The τᵢ."""
+        return bounded(parameters, self.low, self.high)
+
+    def apply(
+        self,
+        parameters: Float[Array, " k"],
+        outputs: Float[Array, " m"],
+        log_likelihoods: Float[Array, " n"],
+    ) -> Float[Array, " n"]:
+        """Temper each source by its own precision."""
+        return temper(log_likelihoods, self.precisions(parameters), self.dimension)
+
+
+class PrecisionFromNetwork(AbstractPrecision):
+    """τᵢ(s; θ): as many further outputs of the mixture's network.
+
+    Args:
+        dimension: of the encoded observation.
+        low: least precision, relative to the kernel's.
+        high: greatest precision.
+    """
+
+    dimension: int = eqx.field(static=True)
+    low: float = eqx.field(static=True, default=1e-4)
+    high: float = eqx.field(static=True, default=1e4)
+
+    def num_outputs(self, num_sources: int) -> int:
+        """One for each source."""
+        return num_sources
+
+    def init(self, num_sources: int) -> Float[Array, " k"]:
+        """None beside the network's."""
+        return jnp.zeros(0)
+
+    def precisions(self, outputs: Float[Array, " m"]) -> Float[Array, " n"]:
+        """The τᵢ(s)."""
+        return bounded(outputs, self.low, self.high)
+
+    def apply(
+        self,
+        parameters: Float[Array, " k"],
+        outputs: Float[Array, " m"],
+        log_likelihoods: Float[Array, " n"],
+    ) -> Float[Array, " n"]:
+        """Temper each source by its precision in this state."""
+        return temper(log_likelihoods, self.precisions(outputs), self.dimension)

@@ -40,7 +40,7 @@ class Stack(eqx.Module):
     places: tuple[int, ...] = eqx.field(static=True)
     batched: bool = eqx.field(static=True)
 
-    def map(self, call: Callable[[PyTree], Array]) -> Float[Array, "members *shape"]:
+    def map(self, call: Callable[[PyTree], Array]) -> Float[Array, " members *shape"]:
         """Apply a function to every member."""
         if self.batched:
             return eqx.filter_vmap(call, in_axes=eqx.if_array(0))(self.members)
@@ -86,7 +86,7 @@ def _stack(items: list[PyTree], places: tuple[int, ...]) -> Stack:
 
 def evaluate(
     stacks: tuple[Stack, ...], call: Callable[[PyTree], Array]
-) -> Float[Array, "n *shape"]:
+) -> Float[Array, " n *shape"]:
     """Apply a function to every item, in the items' own order."""
     results = jnp.concatenate([stack.map(call) for stack in stacks])
     places = np.concatenate([stack.places for stack in stacks])

@@ -36,3 +36,25 @@ def init_mlp(key: Key, sizes: Sequence[int]) -> MLP:
     shapes = zip(sizes[1:], sizes[:-1], strict=True)
     weights = tuple(glorot(k, s) for k, s in zip(keys, shapes, strict=True))
     return MLP(weights, tuple(jnp.zeros(size) for size in sizes[1:]))
+
+
+def absorb(
+    network: MLP,
+    inputs: tuple[Float[Array, " in"], Float[Array, " in"]],
+    outputs: tuple[Float[Array, " out"], Float[Array, " out"]],
+) -> MLP:
+    """A network on raw numbers that acts as `network` does on standardised ones.
+
+    Args:
+        network: from (x − centre) / spread to (y − centre) / spread.
+        inputs: centre and spread of x.
+        outputs: centre and spread of y.
+    """
+    (in_centre, in_spread), (out_centre, out_spread) = inputs, outputs
+    first, last = network.weights[0] / in_spread[None, :], network.weights[-1]
+    first_bias = network.biases[0] - first @ in_centre
+    last_bias = out_centre + out_spread * network.biases[-1]
+    return MLP(
+        (first, *network.weights[1:-1], out_spread[:, None] * last),
+        (first_bias, *network.biases[1:-1], last_bias),
+    )

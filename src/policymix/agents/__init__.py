@@ -1,0 +1,1 @@
+"""Learners, as pure `init / act / update`."""

@@ -1,0 +1,139 @@
+"""How a source's model is learned from transitions, with its held-out error."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int
+
+from policymix.descent import Descent, begin, descend
+from policymix.encoders import AbstractEncoder
+from policymix.networks import MLP, init_mlp
+from policymix.types import Key, Scalar
+
+CHUNK = 1_000
+
+
+class Transitions(NamedTuple):
+    """What a model learns from, one row each."""
+
+    obs: Float[Array, "samples d"]
+    action: Int[Array, " samples"]
+    next_obs: Float[Array, "samples d"]
+
+    def rows(self, index: np.ndarray) -> "Transitions":
+        """Some of them."""
+        return Transitions(*(jnp.asarray(part[index]) for part in self))
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """The paper's Adam and L2; steps and batches are ours."""
+
+    steps: int = 30_000
+    batch: int = 128
+    learning_rate: float = 1e-3
+    penalty: float = 1e-6
+    held_out: float = 0.1
+
+
+class Fit(NamedTuple):
+    """A model and its mean squared error (summed over components) on unseen data."""
+
+    model: Callable
+    error: float
+    still: float
+    """The error of predicting that nothing changes."""
+
+
+Assemble = Callable[[MLP], Callable]
+"""From a network to a model (obs, action) -> next_obs."""
+
+
+def fit_dynamics(
+    assemble: Assemble,
+    sizes: tuple[int, ...],
+    data: Transitions,
+    encoder: AbstractEncoder,
+    settings: FitSettings,
+    seed: int,
+    advance: Callable[[int, float], None],
+) -> Fit:
+    """Fit a network to transitions by the mean squared error of encoded predictions.
+
+    Args:
+        assemble: makes a model of a network.
+        sizes: topology of the network.
+        data: transitions of the source task.
+        encoder: the library's; errors are measured in its units.
+        settings: see there.
+        seed: of the network, the split and the batches.
+        advance: told the steps of every chunk and the latest loss, for progress.
+    """
+    training, unseen = split(data, settings.held_out, seed)
+    init_key, batch_key = jax.random.split(jax.random.key(seed))
+    state = begin(_adam(settings), init_mlp(init_key, sizes))
+    for chunk in range(settings.steps // CHUNK):
+        key = jax.random.fold_in(batch_key, chunk)
+        state, loss = _descend(assemble, settings, encoder, state, training, key)
+        advance(CHUNK, float(loss))
+    model = assemble(state.parameters)
+    return Fit(model, *errors(model, unseen, encoder))
+
+
+def split(
+    data: Transitions, held_out: float, seed: int
+) -> tuple[Transitions, Transitions]:
+    """Training and unseen transitions, drawn at random."""
+    order = np.random.default_rng(seed).permutation(len(data.obs))
+    unseen = int(held_out * len(order))
+    return data.rows(order[unseen:]), data.rows(order[:unseen])
+
+
+def errors(
+    model: Callable, data: Transitions, encoder: AbstractEncoder
+) -> tuple[float, float]:
+    """Mean squared error of a model, and of predicting that nothing changes."""
+    predicted = jax.vmap(model)(data.obs, data.action)
+    mean_square = jax.vmap(lambda a, b: jnp.sum(jnp.square(encoder(a) - encoder(b))))
+    return (
+        float(jnp.mean(mean_square(predicted, data.next_obs))),
+        float(jnp.mean(mean_square(data.obs, data.next_obs))),
+    )
+
+
+@partial(eqx.filter_jit, donate="none")
+def _descend(
+    assemble: Assemble,
+    settings: FitSettings,
+    encoder: AbstractEncoder,
+    state: Descent[MLP],
+    data: Transitions,
+    key: Key,
+) -> tuple[Descent[MLP], Scalar]:
+    def loss(network: MLP, batch: Transitions) -> Scalar:
+        predicted = jax.vmap(assemble(network))(batch.obs, batch.action)
+        gap = jax.vmap(encoder)(predicted) - jax.vmap(encoder)(batch.next_obs)
+        weights = [jnp.sum(jnp.square(weight)) for weight in network.weights]
+        error = jnp.mean(jnp.sum(jnp.square(gap), axis=1))
+        return error + settings.penalty * jnp.sum(jnp.stack(weights))
+
+    def step(state: Descent[MLP], key: Key) -> tuple[Descent[MLP], Scalar]:
+        rows = jax.random.randint(key, (settings.batch,), 0, len(data.obs))
+        batch = jax.tree.map(lambda part: part[rows], data)
+        value, gradient = jax.value_and_grad(loss)(state.parameters, batch)
+        return descend(_adam(settings), state, gradient), value
+
+    state, losses = jax.lax.scan(step, state, jax.random.split(key, CHUNK))
+    return state, jnp.mean(losses)
+
+
+def _adam(settings: FitSettings) -> optax.GradientTransformation:
+    rate = optax.cosine_decay_schedule(settings.learning_rate, settings.steps, 0.01)
+    return optax.adam(rate)

@@ -1,0 +1,78 @@
+"""Playing a task by a given policy: whole episodes, or so many transitions."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from policymix.vector_tasks import AbstractTasks, Policy, Variant, copies_of
+
+
+class Episode(NamedTuple):
+    """What happened from a start to an end."""
+
+    obs: np.ndarray
+    """Every observation, the last one included."""
+    actions: np.ndarray
+    rewards: np.ndarray
+    terminated: bool
+    info: Mapping[str, Any]
+    """What the environment told at the end."""
+
+    @property
+    def length(self) -> int:
+        """Steps taken."""
+        return len(self.actions)
+
+    @property
+    def total(self) -> float:
+        """The undiscounted return."""
+        return float(self.rewards.sum())
+
+
+def play(variant: Variant, policy: Policy, episodes: int, seed: int) -> list[Episode]:
+    """One whole episode from each of as many seeds, from `seed` on."""
+    tasks = copies_of(variant, episodes)
+    obs = tasks.reset(seed)
+    steps: list[list[tuple]] = [[] for _ in range(episodes)]
+    played: list[Episode | None] = [None] * episodes
+    active = np.ones(episodes, bool)
+    while active.any():
+        actions = np.asarray(policy(obs))
+        outcome = tasks.step(actions, active)
+        ended = (outcome.terminated | outcome.truncated) & active
+        for i in np.flatnonzero(active).tolist():
+            steps[i].append((obs[i], actions[i], outcome.reward[i]))
+        for i in np.flatnonzero(ended).tolist():
+            seen, acted, rewards = (np.array(p) for p in zip(*steps[i], strict=True))
+            seen = np.concatenate([seen, outcome.next_obs[i][None]])
+            terminated = bool(outcome.terminated[i])
+            played[i] = Episode(seen, acted, rewards, terminated, outcome.infos[i])
+        active &= ~ended
+        obs = outcome.obs
+    return [episode for episode in played if episode is not None]
+
+
+class Sampled(NamedTuple):
+    """Transitions in order of time, copy by copy within a step."""
+
+    obs: np.ndarray
+    action: np.ndarray
+    next_obs: np.ndarray
+
+
+def collect(
+    tasks: AbstractTasks, policy: Policy, samples: int, seed: int, epsilon: float = 0.1
+) -> Sampled:
+    """At least so many transitions of a policy that acts at random now and then."""
+    rng = np.random.default_rng(seed)
+    obs = tasks.reset(seed)
+    rounds = []
+    for _ in range(-(-samples // tasks.copies)):
+        anything = rng.integers(tasks.num_actions, size=tasks.copies)
+        explores = rng.random(tasks.copies) < epsilon
+        actions = np.where(explores, anything, policy(obs))
+        outcome = tasks.step(actions)
+        rounds.append((obs, actions, outcome.next_obs))
+        obs = outcome.obs
+    return Sampled(*(np.concatenate(part) for part in zip(*rounds, strict=True)))

@@ -1,0 +1,1 @@
+"""How the source libraries of the domains are made."""

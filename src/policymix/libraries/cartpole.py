@@ -1,0 +1,81 @@
+"""CartPole sources: a double DQN each, and the paper's networks for the dynamics."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from policymix.domains.cartpole import CartPole
+from policymix.dynamics import NetworkDynamics
+from policymix.dynamics_fitting import (
+    Assemble,
+    FitSettings,
+    Transitions,
+    fit_dynamics,
+)
+from policymix.encoders import Identity
+from policymix.episodes import play
+from policymix.experts import SourceTask
+from policymix.kernels import Gaussian
+from policymix.libraries.progress import Begin
+from policymix.networks import MLP, absorb
+from policymix.policies import GreedyPolicy
+from policymix.source_policies import Judge, Judgement, PolicySettings, train_policy
+from policymix.vector_tasks import DomainTasks, Policy
+
+POLICY = PolicySettings(
+    samples=160_000,
+    hidden=(40, 40),
+    discount=0.98,
+    reward_scale=1.0,
+    evaluate_every=4_000,
+)
+FIT = FitSettings(steps=30_000, batch=256)
+PRECISION = 5e5
+
+
+def train_source(
+    name: str, cart: CartPole, seed: int, begin: Begin
+) -> tuple[SourceTask, int]:
+    """One source, and the samples it took."""
+    tasks = DomainTasks(cart, POLICY.copies)
+    advance = begin(f"{name}: policy", POLICY.samples, "balanced")
+    trained = train_policy(tasks, POLICY, judge(cart), seed, advance)
+    history = trained.history
+    columns = (history.obs, history.action, history.next_obs)
+    data = Transitions(*map(jnp.asarray, columns))
+    fit = fit_dynamics(
+        standardised(data, tasks.num_actions),
+        (8, 50, 50, 4),
+        data,
+        Identity(),
+        FIT,
+        seed,
+        begin(f"{name}: dynamics", FIT.steps, "loss"),
+    )
+    policy = GreedyPolicy(trained.network, Identity())
+    return SourceTask(name, policy, fit.model, Gaussian(PRECISION)), POLICY.samples
+
+
+def judge(cart: CartPole) -> Judge:
+    """Steps balanced, on average."""
+
+    def score(policy: Policy, episodes: int, seed: int) -> Judgement:
+        totals = [episode.total for episode in play(cart, policy, episodes, seed)]
+        return Judgement(float(np.mean(totals)), {"balanced": float(np.mean(totals))})
+
+    return score
+
+
+def standardised(data: Transitions, num_actions: int) -> Assemble:
+    """Train on numbers of like size, then let the layers absorb the scaling."""
+    centre, spread = data.obs.mean(axis=0), data.obs.std(axis=0)
+    zeros, ones = np.zeros(num_actions), np.ones(num_actions)
+    inputs = (
+        jnp.asarray(np.concatenate([centre, zeros]), dtype=float),
+        jnp.asarray(np.concatenate([spread, ones]), dtype=float),
+    )
+    outputs = (jnp.asarray(centre, dtype=float), jnp.asarray(spread, dtype=float))
+
+    def assemble(network: MLP) -> NetworkDynamics:
+        return NetworkDynamics(absorb(network, inputs, outputs), Identity())
+
+    return assemble

@@ -1,0 +1,89 @@
+"""What the libraries of all domains have in common: scores and facts of a source."""
+
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from policymix.catalogue import Domain, mean_score
+from policymix.dynamics_fitting import Transitions, errors
+from policymix.episodes import collect, play
+from policymix.experts import SourceTask
+from policymix.sources import SourceLibrary
+from policymix.types import Discrete
+from policymix.vector_tasks import Policy, copies_of
+
+EPISODES = 100
+PROBES = 4_096
+OWN_SEED, TARGET_SEED, PROBE_SEED = 4_000_000, 5_000_000, 6_000_000
+"""Seeds for judging finished sources; training and its checkpoints use others."""
+
+
+def policy_of(source: SourceTask) -> Policy:
+    """A source's most probable action for many observations at once."""
+    advise = jax.jit(jax.vmap(lambda obs: jnp.argmax(source.policy(obs))))
+    return lambda obs: np.asarray(advise(obs))
+
+
+def source_facts(
+    domain: Domain, source: SourceTask, samples: int, episodes: int = EPISODES
+) -> dict[str, Any]:
+    """A policy's scores and a model's errors, at home and on the target."""
+    family, policy = domain.family(), policy_of(source)
+    own, target = family.variant(source.name), family.target
+    own_error, own_still = probe_errors(domain, source, own, policy)
+    target_error, target_still = probe_errors(domain, source, target, policy)
+    home = play(own, policy, episodes, OWN_SEED)
+    away = play(target, policy, episodes, TARGET_SEED)
+    return {
+        "own_score": mean_score(domain, home),
+        "zero_shot": mean_score(domain, away),
+        "own_error": own_error,
+        "own_still": own_still,
+        "target_error": target_error,
+        "target_still": target_still,
+        "samples": samples,
+    }
+
+
+def probe_errors(
+    domain: Domain, source: SourceTask, variant: Any, policy: Policy
+) -> tuple[float, float]:
+    """Error of a model, and of "nothing changes", on fresh transitions of a task.
+
+    Squared and summed over components; for tables the share of wrong predictions.
+    """
+    data = collect(copies_of(variant, 16), policy, PROBES, PROBE_SEED)
+    model: Callable = source.dynamics
+    if isinstance(domain.spec().observation, Discrete):
+        predicted = np.asarray(jax.vmap(model)(data.obs, data.action))
+        wrong, moved = predicted != data.next_obs, data.obs != data.next_obs
+        return float(wrong.mean()), float(moved.mean())
+    return errors(model, Transitions(*map(jnp.asarray, data)), domain.encoder)
+
+
+def library_record(
+    domain: Domain, command: str, seed: int, sources: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """The facts that are saved with a library."""
+    packages = ("policymix", "jax", "gymnasium", "numpy")
+    return {
+        "domain": domain.name,
+        "measure": domain.measure,
+        "command": command,
+        "seed": seed,
+        "versions": {
+            "python": platform.python_version(),
+            **{package: version(package) for package in packages},
+        },
+        "sources": sources,
+    }
+
+
+def make_library(domain: Domain, sources: list[SourceTask]) -> SourceLibrary:
+    """The sources in the domain's order, checked against its target."""
+    return SourceLibrary(sources, domain.spec(), domain.encoder)

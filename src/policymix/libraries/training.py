@@ -1,0 +1,40 @@
+"""`policymix sources train`: a domain's sources, trained one after the other."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from policymix.catalogue import find_domain
+from policymix.libraries.making import library_record, make_library, source_facts
+from policymix.libraries.progress import Begin, silent
+from policymix.sources import SourceLibrary
+
+
+def train_library(
+    domain_name: str, seed: int = 0, begin: Begin = silent
+) -> tuple[SourceLibrary, dict[str, Any]]:
+    """Train every source of a domain.
+
+    Args:
+        domain_name: maze, cartpole or lander.
+        seed: source i is trained with seed + i.
+        begin: reports on the parts of the work.
+
+    Returns:
+        The library, and the facts to save with it.
+    """
+    domain = find_domain(domain_name)
+    variants = domain.family().sources
+    train: Callable[..., Any] = import_module(
+        f"policymix.libraries.{domain.name}"
+    ).train_source
+    sources, facts = [], {}
+    for offset, (name, variant) in enumerate(variants.items()):
+        source, samples = train(name, variant, seed + offset, begin)
+        sources.append(source)
+        advance = begin(f"{name}: scores", 1, "own score")
+        facts[name] = source_facts(domain, source, samples)
+        advance(1, facts[name]["own_score"])
+    command = f"policymix sources train {domain.name} --seed {seed} --out DIR"
+    record = library_record(domain, command, seed, facts)
+    return make_library(domain, sources), record

@@ -146,13 +146,19 @@ class _Recorder:
     """Keeps every transition and numbers the episodes."""
 
     def __init__(self, copies: int):
-        self._rounds: list[tuple[np.ndarray, ...]] = []
+        self._rounds: list[History] = []
         self._episode = np.arange(copies)
 
     def add(self, obs: np.ndarray, actions: np.ndarray, outcome: Round) -> None:
         """Note one round."""
-        self._rounds.append((obs, actions, *outcome[:4], self._episode.copy()))
-        ended = outcome.terminated | outcome.truncated
+        next_obs, reward, terminated, truncated = outcome[:4]
+        self._rounds.append(
+            History(
+                *(obs, actions, reward, next_obs, terminated, truncated),
+                episode=self._episode.copy(),
+            )
+        )
+        ended = terminated | truncated
         first = self._episode.max() + 1
         self._episode[ended] = first + np.arange(ended.sum())
 

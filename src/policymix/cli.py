@@ -1,0 +1,133 @@
+"""The command line. Commands import what they need when they run, so help is quick."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from tyro.conf import Positional, subcommand
+
+from policymix.errors import PolicymixError
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Show in half a minute which source the mixture trusts where.
+
+    Trains a mixture on a few thousand steps of Transfer-CartPole and compares its
+    choice with the truth.
+
+    Example: policymix demo --out demo
+    """
+
+    out: Path = Path("demo")
+    """Folder for the picture."""
+    samples: int = 6_000
+    """Steps of the target to learn from."""
+    seed: int = 0
+    """Seed of everything."""
+
+    def run(self) -> int:
+        """Train, print, draw."""
+        from policymix.demo import demo
+
+        demo(self.out, self.samples, self.seed)
+        return 0
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train a domain's source policies and models and write a library folder.
+
+    Example: policymix sources train cartpole --out my-sources
+    """
+
+    domain: Positional[str]
+    """maze, cartpole or lander."""
+    out: Path
+    """A folder that does not exist yet."""
+    seed: int = 0
+    """Source i is trained with seed + i."""
+
+    def run(self) -> int:
+        """Train and save."""
+        from policymix.commands import train_sources
+
+        train_sources(self.domain, self.out, self.seed)
+        return 0
+
+
+@dataclass(frozen=True)
+class Show:
+    """Print what a library holds: scores, model errors, samples spent, hashes.
+
+    Example: policymix sources show cartpole
+    """
+
+    place: Positional[str]
+    """A library folder, or a domain's name for the shipped one."""
+
+    def run(self) -> int:
+        """Print a table."""
+        from policymix.commands import show_sources
+
+        show_sources(self.place)
+        return 0
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Train or look at source libraries."""
+
+    command: (
+        Annotated[Train, subcommand("train", prefix_name=False)]
+        | Annotated[Show, subcommand("show", prefix_name=False)]
+    )
+
+    def run(self) -> int:
+        """Run the command that was chosen."""
+        return self.command.run()
+
+
+@dataclass(frozen=True)
+class Check:
+    """Check that a transfer task is sound; exit status 1 when it is not.
+
+    Example: policymix check cartpole
+    """
+
+    place: Positional[str]
+    """A domain's name, or a library folder."""
+
+    def run(self) -> int:
+        """Print the findings."""
+        from policymix.commands import check
+
+        return check(self.place)
+
+
+Command = (
+    Annotated[Demo, subcommand("demo")]
+    | Annotated[Sources, subcommand("sources")]
+    | Annotated[Check, subcommand("check")]
+)
+
+
+def main() -> None:
+    """Run `policymix`."""
+    arguments = sys.argv[1:] or ["--help"]
+    command = tyro.cli(
+        Command,  # pyright: ignore[reportArgumentType]
+        prog="policymix",
+        description="Learn a new task from several simulators or trained policies.",
+        args=arguments,
+        config=(tyro.conf.OmitArgPrefixes,),
+    )
+    try:
+        status = command.run()
+    except PolicymixError as error:
+        sys.exit(f"policymix: {error}")
+    except KeyboardInterrupt:
+        sys.exit("policymix: stopped; nothing unfinished was written")
+    sys.exit(status)

@@ -1,0 +1,168 @@
+"""The demonstration: which source does the mixture trust where?"""
+
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from policymix.catalogue import TransferTask, load_task, mean_score
+from policymix.descent import Descent
+from policymix.domains.cartpole import CartPole, right_source
+from policymix.episodes import Sampled, collect, play
+from policymix.libraries.making import policy_of
+from policymix.libraries.progress import Begin, bars
+from policymix.mixture import Evidence
+from policymix.network_mixture import NetworkMixture, Parameters
+from policymix.vector_tasks import DomainTasks
+
+BATCH, UPDATES, CHUNK = 32, 6_000, 500
+POSITIONS = np.linspace(-2.4, 2.4, 241)
+ANGLES = np.linspace(-0.2, 0.2, 41)
+
+
+class Belief(NamedTuple):
+    """A mixture and what it has learned."""
+
+    mixture: NetworkMixture
+    state: Descent[Parameters]
+
+
+def demo(out: Path, samples: int, seed: int) -> None:
+    """Learn beliefs about Transfer-CartPole, print their truth and draw them."""
+    started, console = time.perf_counter(), Console()
+    task = load_task("cartpole")
+    target = task.domain.family().target
+    assert isinstance(target, CartPole)
+    with bars(console) as begin:
+        data = explore(task, target, samples, seed)
+        belief = learn(task, data, seed, begin)
+    weights = np.asarray(belief_over_the_track(belief))
+    right = share_right(task, target, weights)
+    console.print(score_table(task, belief, seed))
+    console.print(
+        f"After {samples:,} steps of the target the mixture trusts the right surface "
+        f"on [bold]{right:.0%}[/] of the track (chance: {1 / len(task.sources):.0%})."
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "who-is-trusted-where.png"
+    draw(task, target, weights, samples, path)
+    seconds = time.perf_counter() - started
+    console.print(f"picture: {path.resolve()}  ({seconds:.0f} s)", soft_wrap=True)
+
+
+def explore(task: TransferTask, target: CartPole, samples: int, seed: int) -> Sampled:
+    """Steps of the target, led by each source in turn and often at random."""
+    share = -(-samples // len(task.sources))
+    parts = [
+        collect(DomainTasks(target, 16), policy_of(source), share, seed + i, 0.3)
+        for i, source in enumerate(task.sources.sources)
+    ]
+    return Sampled(*(np.concatenate(p)[:samples] for p in zip(*parts, strict=True)))
+
+
+def learn(task: TransferTask, data: Sampled, seed: int, begin: Begin) -> Belief:
+    """Train the paper's mixture on the transitions, by replayed batches."""
+    obs, action, next_obs = map(jnp.asarray, data)
+    experts = task.sources.experts
+    log_likelihoods = jax.jit(jax.vmap(experts.log_likelihoods))(obs, action, next_obs)
+    evidence = Evidence(obs, action, next_obs, log_likelihoods)
+    mixture = NetworkMixture(task.sources.encoder, len(task.sources), 4, epochs=3)
+    init_key, batch_key = jax.random.split(jax.random.key(seed))
+
+    @jax.jit
+    def chunk(state: Descent[Parameters], key: jax.Array):
+        def step(state: Descent[Parameters], key: jax.Array):
+            rows = jax.random.randint(key, (BATCH,), 0, len(obs))
+            return mixture.update(state, jax.tree.map(lambda x: x[rows], evidence))
+
+        return jax.lax.scan(step, state, jax.random.split(key, CHUNK))
+
+    state = mixture.init(init_key)
+    advance = begin("mixture", UPDATES, "entropy")
+    for i in range(UPDATES // CHUNK):
+        state, metrics = chunk(state, jax.random.fold_in(batch_key, i))
+        advance(CHUNK, float(metrics.entropy[-1]))
+    return Belief(mixture, state)
+
+
+def belief_over_the_track(belief: Belief) -> jax.Array:
+    """Weights at every angle and position, the velocities zero."""
+    angle, position = jnp.meshgrid(ANGLES, POSITIONS, indexing="ij")
+    zero = jnp.zeros_like(angle)
+    obs = jnp.stack([position, zero, angle, zero], axis=-1)
+    weights = jax.vmap(jax.vmap(lambda o: belief.mixture.weights(belief.state, o)))
+    return weights(obs)
+
+
+def share_right(task: TransferTask, target: CartPole, weights: np.ndarray) -> float:
+    """On how much of the track the most trusted source is the right one."""
+    sources = [task.domain.family().sources[name] for name in task.sources.names]
+    obs = jnp.zeros((len(POSITIONS), 4)).at[:, 0].set(POSITIONS)
+    truth = jax.vmap(lambda o: right_source(target, sources, o))(obs)  # pyright: ignore[reportArgumentType]
+    return float(np.mean(weights.argmax(axis=-1) == np.asarray(truth)[None, :]))
+
+
+def score_table(task: TransferTask, belief: Belief, seed: int) -> Table:
+    """Zero-shot scores on the target: every source, and the mixture's choice."""
+    experts = task.sources.experts
+
+    @jax.jit
+    @jax.vmap
+    def follow(obs: jax.Array) -> jax.Array:
+        choice = jnp.argmax(belief.mixture.log_weights(belief.state, obs))
+        return jnp.argmax(experts.advise(obs)[choice])
+
+    policies = {source.name: policy_of(source) for source in task.sources.sources}
+    policies["the mixture's choice"] = lambda obs: np.asarray(follow(obs))
+    rng = np.random.default_rng(seed)
+    policies["at random"] = lambda obs: rng.integers(4, size=len(obs))
+    table = Table(title="Transfer-CartPole, no learning: steps balanced (of 500)")
+    table.add_column("follow")
+    table.add_column("mean of 50 episodes", justify="right")
+    target = task.domain.family().target
+    for name, policy in policies.items():
+        score = mean_score(task.domain, play(target, policy, 50, 8_000_000))
+        table.add_row(name, f"{score:.0f}")
+    return table
+
+
+def draw(
+    task: TransferTask, target: CartPole, weights: np.ndarray, samples: int, path: Path
+) -> None:
+    """The force along the track, and under it the trust in every source."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    names = task.sources.names
+    figure, axes = plt.subplots(
+        len(names) + 1, 1, figsize=(7, 6.2), sharex=True, layout="constrained"
+    )
+    force = jax.vmap(target.force)(jnp.asarray(POSITIONS))
+    axes[0].plot(POSITIONS, force, color="black")
+    axes[0].set(ylabel="force F(x) (N)", ylim=(0, 80))
+    axes[0].set_title(
+        f"Transfer-CartPole: weight of each source after {samples:,} steps", fontsize=11
+    )
+    extent = (POSITIONS[0], POSITIONS[-1], ANGLES[0], ANGLES[-1])
+    for i, name in enumerate(names):
+        axes[i + 1].imshow(
+            weights[..., i],
+            extent=extent,
+            origin="lower",
+            aspect="auto",
+            cmap="cividis",
+            vmin=0,
+            vmax=1,
+        )
+        axes[i + 1].set(ylabel=f"{name}\nangle (rad)")
+    axes[-1].set_xlabel("cart position x (m)")
+    figure.colorbar(axes[1].images[0], ax=axes[1:], label="weight a(s)", shrink=0.8)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)

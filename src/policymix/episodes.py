@@ -53,6 +53,18 @@ def play(variant: Variant, policy: Policy, episodes: int, seed: int) -> list[Epi
     return [episode for episode in played if episode is not None]
 
 
+def disturbed(policy: Policy, epsilon: float, num_actions: int, seed: int) -> Policy:
+    """The same policy, except that an action is random with probability ε."""
+    rng = np.random.default_rng(seed)
+
+    def act(obs: np.ndarray) -> np.ndarray:
+        explores = rng.random(len(obs)) < epsilon
+        anything = rng.integers(num_actions, size=len(obs))
+        return np.where(explores, anything, policy(obs))
+
+    return act
+
+
 class Sampled(NamedTuple):
     """Transitions in order of time, copy by copy within a step."""
 
@@ -65,13 +77,11 @@ def collect(
     tasks: AbstractTasks, policy: Policy, samples: int, seed: int, epsilon: float = 0.1
 ) -> Sampled:
     """At least so many transitions of a policy that acts at random now and then."""
-    rng = np.random.default_rng(seed)
+    act = disturbed(policy, epsilon, tasks.num_actions, seed)
     obs = tasks.reset(seed)
     rounds = []
     for _ in range(-(-samples // tasks.copies)):
-        anything = rng.integers(tasks.num_actions, size=tasks.copies)
-        explores = rng.random(tasks.copies) < epsilon
-        actions = np.where(explores, anything, policy(obs))
+        actions = act(obs)
         outcome = tasks.step(actions)
         rounds.append((obs, actions, outcome.next_obs))
         obs = outcome.obs

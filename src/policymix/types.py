@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+import jaxtyping
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 Key: TypeAlias = PRNGKeyArray
+Keys: TypeAlias = jaxtyping.Key[Array, " n"]
+"""One key for each of n."""
 Observation: TypeAlias = Float[Array, " obs"] | Int[Array, ""]
 """A vector of real numbers, or the index of a state."""
 DiscreteAction: TypeAlias = Int[Array, ""]

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from policymix.domains.base import AbstractDomain, Step
-from policymix.types import Discrete, Key
+from policymix.types import Discrete, Key, Keys
 
 Policy: TypeAlias = Callable[[np.ndarray], np.ndarray]
 """Observations in, one row each; actions out."""
@@ -84,14 +84,14 @@ class DomainTasks(AbstractTasks):
 
 
 @jax.jit
-def _begin(domain: AbstractDomain, keys: Key) -> jax.Array:
+def _begin(domain: AbstractDomain, keys: Keys) -> jax.Array:
     return jax.vmap(lambda key: domain.initial(jax.random.fold_in(key, 0)))(keys)
 
 
 @jax.jit
 def _advance(
-    domain: AbstractDomain, keys: Key, obs: jax.Array, actions: jax.Array
-) -> tuple[Key, Step, jax.Array]:
+    domain: AbstractDomain, keys: Keys, obs: jax.Array, actions: jax.Array
+) -> tuple[Keys, Step, jax.Array]:
     """One step of every copy, and an observation to go on from after an end."""
 
     def one(key: Key, obs: jax.Array, action: jax.Array) -> tuple[Key, Step, jax.Array]:

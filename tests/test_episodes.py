@@ -2,10 +2,10 @@
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import policymix  # registers the environments  # noqa: F401
 from policymix.domains.cartpole import cartpole_family
 from policymix.domains.maze_files import load_mazes
 from policymix.episodes import collect, disturbed, play
@@ -31,7 +31,8 @@ def test_an_episode_is_a_chain_of_transitions(variant):
     for episode in play(variant, towards_upright, episodes=3, seed=5):
         assert len(episode.obs) == episode.length + 1
         rough = cartpole_family().sources["rough"]
-        expected = jax.vmap(rough.transition)(episode.obs[:-1], episode.actions)
+        steps = map(jnp.asarray, (episode.obs[:-1], episode.actions))
+        expected = jax.vmap(rough.transition)(*steps)
         np.testing.assert_allclose(episode.obs[1:], expected, atol=1e-5)
         fell = abs(episode.obs[-1][2]) > 0.2094 or abs(episode.obs[-1][0]) > 2.4
         assert episode.terminated == fell
@@ -67,7 +68,8 @@ def test_collected_transitions_go_on_after_an_end():
     tasks = DomainTasks(cartpole_family().target, 4)
     data = collect(tasks, towards_upright, samples=2000, seed=3, epsilon=1.0)
     assert len(data.obs) == 2000
-    expected = jax.vmap(cartpole_family().target.transition)(data.obs, data.action)
+    steps = map(jnp.asarray, (data.obs, data.action))
+    expected = jax.vmap(cartpole_family().target.transition)(*steps)
     np.testing.assert_allclose(data.next_obs, expected, rtol=1e-4, atol=1e-5)
     goes_on = np.all(data.obs[4:] == data.next_obs[:-4], axis=1)
     fell = (abs(data.next_obs[:-4, 0]) > 2.4) | (

@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -30,18 +31,14 @@ def show_sources(place: str) -> None:
     """Print a table of a library's sources."""
     task = load_task(place)
     facts = task.facts
-    table = Table(title=f"{facts['domain']}: sources of {place}")
-    table.add_column("source", style="bold")
+    title = f"{facts['domain']}: {facts['measure']} and model errors of {place}"
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("source", no_wrap=True)
     for column in (
-        f"own {facts['measure']}",
-        "zero-shot on target",
-        "model error: own",
-        "on target",
-        "nothing changes",
-        "samples",
-        "sha-256",
+        *("own\nscore", "target\nscore", "own\nerror", "target\nerror"),
+        *("still\nerror", "samples", "sha-256"),
     ):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
     for source in task.sources.sources:
         row = facts["sources"][source.name]
         table.add_row(
@@ -57,9 +54,9 @@ def show_sources(place: str) -> None:
     console = Console()
     console.print(table)
     console.print(
-        "Scores: means of 100 greedy episodes. Model error: squared error summed over "
-        "components, on the source's own behaviour (tables: share of wrong "
-        "predictions); 'nothing changes' is the error of predicting no change at home."
+        "Scores are means of 100 greedy episodes. Errors are squared and summed over "
+        "components (tables: share of wrong predictions), on fresh transitions of the "
+        "source's policy; the still error is that of predicting no change at home."
     )
     console.print(f"made by: {facts['command']}", highlight=False)
 
@@ -71,7 +68,7 @@ def digest(source: object) -> str:
     content = repr(record).encode() + b"".join(
         arrays[name].tobytes() for name in sorted(arrays)
     )
-    return hashlib.sha256(content).hexdigest()[:12]
+    return hashlib.sha256(content).hexdigest()[:8]
 
 
 def check(place: str) -> int:

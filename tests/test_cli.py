@@ -1,0 +1,91 @@
+"""The command line: what it prints, its exit status, and what it leaves behind."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from policymix import cli
+from policymix.sources import SourceLibrary
+
+COMMAND = str(Path(sys.executable).with_name("policymix"))
+
+
+def run(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["policymix", *map(str, arguments)])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    printed = capsys.readouterr()
+    code = caught.value.code
+    if isinstance(code, str):
+        return 1, printed.out + code
+    return code or 0, printed.out + printed.err
+
+
+def test_help_lists_the_commands():
+    printed = subprocess.check_output([COMMAND, "--help"], text=True)
+    assert all(word in printed for word in ("demo", "sources", "check"))
+    assert subprocess.check_output([COMMAND], text=True) == printed
+
+
+def test_show_prints_scores_and_the_command(monkeypatch, capsys):
+    code, printed = run(monkeypatch, capsys, "sources", "show", "maze")
+    assert code == 0
+    assert "upper-left" in printed
+    assert "policymix sources train maze --seed 0" in printed
+
+
+def test_check_answers_by_its_exit_status(monkeypatch, capsys, tmp_path):
+    code, printed = run(monkeypatch, capsys, "check", "maze")
+    assert code == 0
+    assert "0 unsound" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("check", "maz"), "Did you mean 'maze'"),
+        (("sources", "show", "nowhere"), "there is no domain 'nowhere'"),
+        (("sources", "train", "cartpol", "--out", "OUT"), "Did you mean 'cartpole'"),
+    ],
+)
+def test_bad_names_get_an_answer_and_nothing_is_written(
+    monkeypatch, capsys, tmp_path, arguments, message
+):
+    arguments = [str(tmp_path / "out") if a == "OUT" else a for a in arguments]
+    code, printed = run(monkeypatch, capsys, *arguments)
+    assert code == 1
+    assert message in printed
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_training_the_maze_writes_the_shipped_library(monkeypatch, capsys, tmp_path):
+    out = tmp_path / "lib"
+    code, printed = run(monkeypatch, capsys, "sources", "train", "maze", "--out", out)
+    assert code == 0
+    assert SourceLibrary.load(out).names[0] == "upper-left"
+    assert "library written to" in printed
+    code, printed = run(monkeypatch, capsys, "sources", "train", "maze", "--out", out)
+    assert code == 1
+    assert "exists already" in printed
+
+
+def test_a_missing_extra_is_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "Box2D", None)
+    monkeypatch.delitem(sys.modules, "policymix.domains.lander_physics", raising=False)
+    monkeypatch.delitem(sys.modules, "gymnasium.envs.box2d.lunar_lander", raising=False)
+    monkeypatch.delitem(sys.modules, "gymnasium.envs.box2d", raising=False)
+    out = tmp_path / "lib"
+    code, printed = run(monkeypatch, capsys, "sources", "train", "lander", "--out", out)
+    assert code == 1
+    assert "policymix[box2d]" in printed
+    assert not out.exists()
+
+
+def test_demo_draws_and_tells_the_truth(monkeypatch, capsys, tmp_path):
+    arguments = ("demo", "--out", tmp_path / "demo", "--samples", "3000")
+    code, printed = run(monkeypatch, capsys, *arguments)
+    assert code == 0
+    assert "the mixture's choice" in printed
+    assert (tmp_path / "demo" / "who-is-trusted-where.png").stat().st_size > 10_000

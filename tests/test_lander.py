@@ -207,7 +207,7 @@ def test_hover_is_best_at_rest_inside_its_box():
         other = list(centre)
         other[component] = value
         assert HOVERING.standing(other) < 0.0
-    assert HOVERING.standing([0.2, *centre[1:]]) == pytest.approx(-10.0)
+    assert HOVERING.standing([0.2, *centre[1:]]) == pytest.approx(-20.0)
 
 
 def test_unknown_source_is_named_with_a_suggestion():

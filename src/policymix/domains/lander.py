@@ -71,11 +71,14 @@ def in_hover_box(obs: Sequence[float]) -> bool:
 
 
 def hover_standing(obs: Sequence[float]) -> float:
-    """Near the box, slow, upright."""
+    """Near the middle of the box, slow, upright.
+
+    With the distance to the box's edge instead, policies hover just under its top,
+    above the heights that land knows.
+    """
     x, y, vx, vy, angle = obs[:5]
-    dx = max(abs(x) - HOVER_X, 0.0)
-    dy = max(HOVER_Y[0] - y, y - HOVER_Y[1], 0.0)
-    return -100 * math.hypot(dx, dy) - 50 * math.hypot(vx, vy) - 100 * abs(angle)
+    distance = math.hypot(x, y - sum(HOVER_Y) / 2)
+    return -100 * distance - 50 * math.hypot(vx, vy) - 100 * abs(angle)
 
 
 def hover_failed(obs: Sequence[float]) -> bool:

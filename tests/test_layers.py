@@ -12,13 +12,14 @@ import policymix
 ROOT = Path(policymix.__file__).parent
 LAYERS = (
     {"types", "errors", "registration"},
-    {"files", "records", "networks", "encoders", "kernels", "descent", "replay"},
+    {"files", "records", "networks", "encoders", "kernels", "descent", "replay"}
+    | {"progress"},
     {"domains"},
     {"policies", "dynamics", "mixture", "precisions", "theory", "vector_tasks"},
     {"experts", "network_mixture", "dirichlet_mixture", "own_model", "potentials"},
     {"source_checks", "dynamics_fitting", "episodes", "agents"},
     {"sources", "source_policies"},
-    {"catalogue"},
+    {"catalogue", "belief"},
     {"libraries"},
     {"checks", "demo"},
     {"commands"},

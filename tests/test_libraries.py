@@ -14,7 +14,7 @@ from policymix.domains.maze_files import load_mazes
 from policymix.episodes import play
 from policymix.libraries import maze as maze_library
 from policymix.libraries.making import policy_of
-from policymix.libraries.progress import silent
+from policymix.progress import silent
 from policymix.sources import SourceLibrary
 
 FRESH = 9_000_000

@@ -9,6 +9,9 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from policymix.belief import Belief as Belief
+    from policymix.belief import gather_evidence as gather_evidence
+    from policymix.belief import learn_belief as learn_belief
     from policymix.catalogue import TransferTask as TransferTask
     from policymix.catalogue import load_task as load_task
     from policymix.checks import Finding as Finding
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "belief": ("Belief", "gather_evidence", "learn_belief"),
     "catalogue": ("TransferTask", "load_task"),
     "checks": ("Finding", "check_task"),
     "dirichlet_mixture": ("DirichletMixture",),

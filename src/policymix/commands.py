@@ -10,8 +10,8 @@ from rich.table import Table
 from policymix.catalogue import find_domain, load_task
 from policymix.checks import check_task
 from policymix.errors import PolicymixError
-from policymix.libraries.progress import bars
 from policymix.libraries.training import train_library
+from policymix.progress import bars
 from policymix.records import to_record
 
 

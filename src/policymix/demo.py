@@ -2,7 +2,6 @@
 
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,26 +9,16 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from policymix.belief import Belief, learn_belief
 from policymix.catalogue import TransferTask, load_task, mean_score
-from policymix.descent import Descent
 from policymix.domains.cartpole import CartPole, right_source
 from policymix.episodes import Sampled, collect, play
 from policymix.libraries.making import policy_of
-from policymix.libraries.progress import Begin, bars
-from policymix.mixture import Evidence
-from policymix.network_mixture import NetworkMixture, Parameters
+from policymix.progress import bars
 from policymix.vector_tasks import DomainTasks
 
-BATCH, UPDATES, CHUNK = 32, 6_000, 500
 POSITIONS = np.linspace(-2.4, 2.4, 241)
 ANGLES = np.linspace(-0.2, 0.2, 41)
-
-
-class Belief(NamedTuple):
-    """A mixture and what it has learned."""
-
-    mixture: NetworkMixture
-    state: Descent[Parameters]
 
 
 def demo(out: Path, samples: int, seed: int) -> None:
@@ -40,7 +29,7 @@ def demo(out: Path, samples: int, seed: int) -> None:
     assert isinstance(target, CartPole)
     with bars(console) as begin:
         data = explore(task, target, samples, seed)
-        belief = learn(task, data, seed, begin)
+        belief = learn_belief(task.sources, data, seed=seed, begin=begin)
     weights = np.asarray(belief_over_the_track(belief))
     right = share_right(task, target, weights)
     console.print(score_table(task, belief, seed))
@@ -65,38 +54,12 @@ def explore(task: TransferTask, target: CartPole, samples: int, seed: int) -> Sa
     return Sampled(*(np.concatenate(p)[:samples] for p in zip(*parts, strict=True)))
 
 
-def learn(task: TransferTask, data: Sampled, seed: int, begin: Begin) -> Belief:
-    """Train the paper's mixture on the transitions, by replayed batches."""
-    obs, action, next_obs = map(jnp.asarray, data)
-    experts = task.sources.experts
-    log_likelihoods = jax.jit(jax.vmap(experts.log_likelihoods))(obs, action, next_obs)
-    evidence = Evidence(obs, action, next_obs, log_likelihoods)
-    mixture = NetworkMixture(task.sources.encoder, len(task.sources), 4, epochs=3)
-    init_key, batch_key = jax.random.split(jax.random.key(seed))
-
-    @jax.jit
-    def chunk(state: Descent[Parameters], key: jax.Array):
-        def step(state: Descent[Parameters], key: jax.Array):
-            rows = jax.random.randint(key, (BATCH,), 0, len(obs))
-            return mixture.update(state, jax.tree.map(lambda x: x[rows], evidence))
-
-        return jax.lax.scan(step, state, jax.random.split(key, CHUNK))
-
-    state = mixture.init(init_key)
-    advance = begin("mixture", UPDATES, "entropy")
-    for i in range(UPDATES // CHUNK):
-        state, metrics = chunk(state, jax.random.fold_in(batch_key, i))
-        advance(CHUNK, float(metrics.entropy[-1]))
-    return Belief(mixture, state)
-
-
 def belief_over_the_track(belief: Belief) -> jax.Array:
     """Weights at every angle and position, the velocities zero."""
     angle, position = jnp.meshgrid(ANGLES, POSITIONS, indexing="ij")
     zero = jnp.zeros_like(angle)
     obs = jnp.stack([position, zero, angle, zero], axis=-1)
-    weights = jax.vmap(jax.vmap(lambda o: belief.mixture.weights(belief.state, o)))
-    return weights(obs)
+    return jax.vmap(jax.vmap(belief.weights))(obs)
 
 
 def share_right(task: TransferTask, target: CartPole, weights: np.ndarray) -> float:
@@ -109,16 +72,8 @@ def share_right(task: TransferTask, target: CartPole, weights: np.ndarray) -> fl
 
 def score_table(task: TransferTask, belief: Belief, seed: int) -> Table:
     """Zero-shot scores on the target: every source, and the mixture's choice."""
-    experts = task.sources.experts
-
-    @jax.jit
-    @jax.vmap
-    def follow(obs: jax.Array) -> jax.Array:
-        choice = jnp.argmax(belief.mixture.log_weights(belief.state, obs))
-        return jnp.argmax(experts.advise(obs)[choice])
-
     policies = {source.name: policy_of(source) for source in task.sources.sources}
-    policies["the mixture's choice"] = lambda obs: np.asarray(follow(obs))
+    policies["the mixture's choice"] = belief.follow
     rng = np.random.default_rng(seed)
     policies["at random"] = lambda obs: rng.integers(4, size=len(obs))
     table = Table(title="Transfer-CartPole, no learning: steps balanced (of 500)")

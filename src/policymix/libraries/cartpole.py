@@ -15,9 +15,9 @@ from policymix.encoders import Identity
 from policymix.episodes import disturbed, play
 from policymix.experts import SourceTask
 from policymix.kernels import Gaussian
-from policymix.libraries.progress import Begin
 from policymix.networks import MLP, absorb
 from policymix.policies import GreedyPolicy
+from policymix.progress import Begin
 from policymix.source_policies import Judge, Judgement, PolicySettings, train_policy
 from policymix.vector_tasks import DomainTasks, Policy
 

@@ -8,8 +8,8 @@ from policymix.domains.maze import MOVES, Maze, optimal_policy, steps_to_goal
 from policymix.dynamics import TableDynamics, fit_table
 from policymix.experts import SourceTask
 from policymix.kernels import Indicator
-from policymix.libraries.progress import Advance, Begin
 from policymix.policies import table_policy
+from policymix.progress import Advance, Begin
 
 SAMPLES = 60_000
 BATCH = 2_000

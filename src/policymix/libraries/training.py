@@ -6,7 +6,7 @@ from typing import Any
 
 from policymix.catalogue import find_domain
 from policymix.libraries.making import library_record, make_library, source_facts
-from policymix.libraries.progress import Begin, silent
+from policymix.progress import Begin, silent
 from policymix.sources import SourceLibrary
 
 

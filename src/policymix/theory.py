@@ -1,36 +1,39 @@
-"""Theorem 1: how far a wrong model can put a value wrong."""
+"""Theorem 1: how far a wrong model can put a value wrong.
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+In numpy and double precision: this is no hot path, both sides are exact to rounding,
+and XLA's batched solver on the CPU can hang when many systems are solved at once.
+"""
 
-from policymix.types import Real, Scalar
+import numpy as np
+from jaxtyping import Float, Int
+
+Chain = Float[np.ndarray, "*batch states states"]
+Transitions = Float[np.ndarray, "*batch states actions states"]
+Vector = Float[np.ndarray, "*batch states"]
 
 
-def policy_values(
-    transitions: Float[Array, "states states"],
-    reward: Float[Array, " states"],
-    discount: Real,
-) -> Float[Array, " states"]:
+def policy_values(chain: Chain, reward: Vector, discount: float) -> Vector:
     """V = (I − γP)⁻¹ R for the chain that a policy induces."""
-    identity = jnp.eye(reward.size)
-    return jnp.linalg.solve(identity - discount * transitions, reward)
+    identity = np.eye(reward.shape[-1])
+    return np.linalg.solve(identity - discount * chain, reward[..., None])[..., 0]
 
 
 def induced_chain(
-    transitions: Float[Array, "states actions states"], policy: Int[Array, " states"]
-) -> Float[Array, "states states"]:
+    transitions: Transitions, policy: Int[np.ndarray, "*batch states"]
+) -> Chain:
     """P^π, the transitions of a deterministic policy."""
-    return jnp.take_along_axis(transitions, policy[:, None, None], axis=1)[:, 0]
+    chosen = np.take_along_axis(transitions, policy[..., None, None], axis=-2)
+    return chosen[..., 0, :]
 
 
 def value_error_and_bound(
-    transitions: Float[Array, "states actions states"],
-    estimate: Float[Array, "states actions states"],
-    reward: Float[Array, " states"],
-    policy: Int[Array, " states"],
-    discount: Real,
-) -> tuple[Scalar, Scalar]:
-    """Both sides of Theorem 1 for a finite MDP.
+    transitions: Transitions,
+    estimate: Transitions,
+    reward: Vector,
+    policy: Int[np.ndarray, "*batch states"],
+    discount: float,
+) -> tuple[Float[np.ndarray, "*batch"], Float[np.ndarray, "*batch"]]:
+    """Both sides of Theorem 1 for a finite MDP, or for a batch of them.
 
     ‖V̂^π − V^π‖∞ ≤ γ/(1 − γ)² · ‖R‖∞ · ‖P̂^π − P^π‖∞, where the norm of a matrix is its
     largest absolute row sum.
@@ -50,6 +53,7 @@ def value_error_and_bound(
     gap = policy_values(model_chain, reward, discount) - policy_values(
         true_chain, reward, discount
     )
-    difference = jnp.max(jnp.sum(jnp.abs(model_chain - true_chain), axis=1))
-    bound = discount / (1 - discount) ** 2 * jnp.max(jnp.abs(reward)) * difference
-    return jnp.max(jnp.abs(gap)), bound
+    difference = np.abs(model_chain - true_chain).sum(axis=-1).max(axis=-1)
+    largest = np.abs(reward).max(axis=-1)
+    bound = discount / (1 - discount) ** 2 * largest * difference
+    return np.asarray(np.abs(gap).max(axis=-1)), np.asarray(bound)

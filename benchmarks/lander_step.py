@@ -41,7 +41,7 @@ def time_box2d(env: Lander, seed: int) -> float:
     for action in rng.integers(4, size=STEPS).tolist():
         env._pose = *env.lander.position, env.lander.angle
         if action:
-            env._fire(action, 0.01, -0.01)
+            env._fire(action, 0.65, 0.35)
         start = time.perf_counter()
         env.world.Step(1.0 / 50, 180, 60)
         stepping += time.perf_counter() - start

@@ -18,6 +18,7 @@ from policymix.domains.lander import (
     SOURCES,
     TARGET,
     UNMODIFIED,
+    DrawAhead,
     in_hover_box,
 )
 from policymix.domains.lander import make_lander as typed_make_lander
@@ -49,6 +50,10 @@ def good_pilot(env) -> Any:
     return lambda obs: reference.heuristic(env, obs)
 
 
+def state_of(env):
+    return env.np_random.bit_generator.state
+
+
 @pytest.mark.parametrize("pilot", ["random", "heuristic"])
 def test_unmodified_task_is_gymnasiums_own(pilot):
     """Exactly equal over several episodes, of which only the first is seeded."""
@@ -58,6 +63,7 @@ def test_unmodified_task_is_gymnasiums_own(pilot):
         seed = 7 if number == 0 else None
         obs, _ = theirs.reset(seed=seed)
         mine, _ = ours.reset(seed=seed)
+        assert ours.sky_polys == theirs.sky_polys
         choose = good_pilot(theirs) if pilot == "heuristic" else random_pilot(number)
         terminated = False
         while not terminated:
@@ -67,9 +73,41 @@ def test_unmodified_task_is_gymnasiums_own(pilot):
             mine, my_reward, my_terminated, truncated, _ = ours.step(action)
             assert my_reward == reward
             assert my_terminated == terminated
+            if number % 2:  # looking puts back what was drawn ahead
+                assert state_of(ours) == state_of(theirs)
             if truncated:
                 break
         np.testing.assert_array_equal(mine, obs)
+    assert state_of(ours) == state_of(theirs)
+
+
+def test_a_generator_given_by_hand_is_used_from_where_it_stands():
+    """And the one it replaces is left where single draws would have left it."""
+    theirs: Any = gymnasium.make("LunarLander-v3").unwrapped
+    ours: Any = Lander(UNMODIFIED)
+    for env in (theirs, ours):
+        env.reset(seed=5)
+        first = env.np_random
+        for _ in range(3):
+            env.step(2)
+        env.np_random = np.random.Generator(np.random.MT19937(8))
+        env.first, env.seen = first.bit_generator.state, [env.step(1)[0]]
+        env.seen += [env.reset()[0], env.step(3)[0]]
+    assert ours.first == theirs.first
+    np.testing.assert_array_equal(ours.seen, theirs.seen)
+    assert ours.np_random_seed == theirs.np_random_seed == -1
+
+
+@pytest.mark.parametrize("used", [0, 1, 127, 128, 129, 300])
+def test_draws_ahead_are_single_draws_and_can_be_put_back(used):
+    rng, single = np.random.default_rng(0), np.random.default_rng(0)
+    for generator in (rng, single):  # half of a 64-bit draw is kept for the next
+        generator.integers(9, dtype=np.uint32)
+    ahead = DrawAhead()
+    for _ in range(used):
+        assert (ahead.ready or ahead.refill(rng)).pop() == single.random()
+    ahead.put_back()
+    assert rng.bit_generator.state == single.bit_generator.state
 
 
 @pytest.mark.parametrize("pilot", ["random", "heuristic"])
@@ -201,13 +239,12 @@ def test_hover_fails_near_the_ground():
 def test_hover_is_best_at_rest_inside_its_box():
     centre = [0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     assert in_hover_box(centre)
-    assert HOVERING.standing(centre) == 0.0
-    assert HOVERING.bonus(centre) == 1.0
+    assert HOVERING.judge(*centre) == (0.0, 1.0, False)
     for component, value in [(0, 0.2), (1, 0.6), (1, 0.2), (3, 0.1), (4, -0.1)]:
         other = list(centre)
         other[component] = value
-        assert HOVERING.standing(other) < 0.0
-    assert HOVERING.standing([0.2, *centre[1:]]) == pytest.approx(-20.0)
+        assert HOVERING.judge(*other)[0] < 0.0
+    assert HOVERING.judge(0.2, *centre[1:]) == pytest.approx((-20.0, 0.0, False))
 
 
 def test_unknown_source_is_named_with_a_suggestion():

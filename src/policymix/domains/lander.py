@@ -1,36 +1,31 @@
 """Transfer-SparseLunarLander: one craft, four tasks that differ in a few numbers."""
 
-import difflib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium.error import DependencyNotInstalled
 
-from policymix.errors import DomainError, MissingExtraError
+from policymix.domains.base import Family
+from policymix.errors import MissingExtraError
 
 HOVER_X = 0.1
 HOVER_Y = (0.3, 0.5)
-
-
-def _no_bonus(obs: Sequence[float]) -> float:
-    """Pay nothing for merely being somewhere."""
-    del obs
-    return 0.0
+HOVER_MIDDLE = sum(HOVER_Y) / 2
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How an unclipped observation is scored; progress is paid as change of `standing`.
+    """How a step is paid: `judge` maps an observation to standing, bonus and failure.
 
     A step pays the change of standing + bonus − fuel; a failure pays −100 and coming
-    to rest +100 *instead*, as in Gymnasium.
+    to rest +100 *instead*, as in Gymnasium. One call judges all: it is at every step.
     """
 
-    standing: Callable[[Sequence[float]], float]
-    failed: Callable[[Sequence[float]], bool]
-    bonus: Callable[[Sequence[float]], float] = _no_bonus
+    judge: Callable[..., tuple[float, float, bool]]
     main_fuel: float = 0.3
     side_fuel: float = 0.03
 
@@ -52,17 +47,21 @@ class LanderParams:
     deferred: bool = False
 
 
-def landing_standing(obs: Sequence[float]) -> float:
-    """Gymnasium's shaping: near the pad, slow, upright, both legs down."""
-    x, y, vx, vy, angle, _, left, right = obs
+def judge_landing(
+    x: float,
+    y: float,
+    vx: float,
+    vy: float,
+    angle: float,
+    spin: float,
+    left: float,
+    right: float,
+) -> tuple[float, float, bool]:
+    """Gymnasium's shaping: near the pad, slow, upright, legs down; not out of sight."""
     place = -100 * math.sqrt(x * x + y * y)
     speed = 100 * math.sqrt(vx * vx + vy * vy)
-    return place - speed - 100 * abs(angle) + 10 * left + 10 * right
-
-
-def landing_failed(obs: Sequence[float]) -> bool:
-    """Out of the picture, left or right."""
-    return abs(obs[0]) >= 1.0
+    standing = place - speed - 100 * abs(angle) + 10 * left + 10 * right
+    return standing, 0.0, abs(x) >= 1.0
 
 
 def in_hover_box(obs: Sequence[float]) -> bool:
@@ -70,29 +69,30 @@ def in_hover_box(obs: Sequence[float]) -> bool:
     return abs(obs[0]) <= HOVER_X and HOVER_Y[0] <= obs[1] <= HOVER_Y[1]
 
 
-def hover_standing(obs: Sequence[float]) -> float:
-    """Near the middle of the box, slow, upright.
+def judge_hovering(
+    x: float,
+    y: float,
+    vx: float,
+    vy: float,
+    angle: float,
+    spin: float,
+    left: float,
+    right: float,
+) -> tuple[float, float, bool]:
+    """Near the middle of the box, slow, upright; not near the ground or lost in space.
 
     With the distance to the box's edge instead, policies hover just under its top,
     above the heights that land knows.
     """
-    x, y, vx, vy, angle = obs[:5]
-    distance = math.hypot(x, y - sum(HOVER_Y) / 2)
-    return -100 * distance - 50 * math.hypot(vx, vy) - 100 * abs(angle)
+    distance = math.hypot(x, y - HOVER_MIDDLE)
+    standing = -100 * distance - 50 * math.hypot(vx, vy) - 100 * abs(angle)
+    bonus = 1.0 if in_hover_box((x, y)) else 0.0
+    failed = y < 0.1 or y > 1.7 or abs(x) >= 1.0 or left + right > 0.0
+    return standing, bonus, failed
 
 
-def hover_failed(obs: Sequence[float]) -> bool:
-    """Too near the ground, or lost in space."""
-    x, y, left, right = obs[0], obs[1], obs[6], obs[7]
-    return y < 0.1 or y > 1.7 or abs(x) >= 1.0 or left + right > 0.0
-
-
-def _hover_bonus(obs: Sequence[float]) -> float:
-    return 1.0 if in_hover_box(obs) else 0.0
-
-
-LANDING = Rules(landing_standing, landing_failed)
-HOVERING = Rules(hover_standing, hover_failed, _hover_bonus, 0.1, 0.01)
+LANDING = Rules(judge_landing)
+HOVERING = Rules(judge_hovering, 0.1, 0.01)
 
 UNMODIFIED = LanderParams(LANDING)
 """Gymnasium's own task: the reference of the parity test."""
@@ -105,19 +105,34 @@ SOURCES = {
 }
 
 
-def lander_params(source: str | None = None) -> LanderParams:
-    """The sparse target, or the source task of that name."""
-    if source is None:
-        return TARGET
-    if source in SOURCES:
-        return SOURCES[source]
-    close = difflib.get_close_matches(source, SOURCES, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    names = ", ".join(repr(name) for name in SOURCES)
-    raise DomainError(
-        f"Transfer-SparseLunarLander has no source {source!r}: "
-        f"it has {names}, and None is the target.{hint}"
-    )
+FAMILY = Family("Transfer-SparseLunarLander", TARGET, SOURCES)
+
+
+class DrawAhead:
+    """A generator's numbers in [0, 1), drawn in blocks: single draws are slow.
+
+    The generator runs ahead of its user until `put_back`, which leaves it exactly
+    where single draws would have: so nobody may keep it and draw in between.
+    """
+
+    BLOCK = 128
+
+    def __init__(self):
+        self.ready: list[float] = []
+        self._drawn_from: tuple[np.random.Generator, Any] | None = None
+
+    def refill(self, rng: np.random.Generator) -> list[float]:
+        """Draw a block; the next number is the last, to be popped."""
+        self._drawn_from = rng, rng.bit_generator.state
+        self.ready = rng.random(self.BLOCK)[::-1].tolist()
+        return self.ready
+
+    def put_back(self) -> None:
+        """Undo the draws that were not used."""
+        if self.ready and self._drawn_from is not None:
+            rng, rng.bit_generator.state = self._drawn_from
+            rng.random(self.BLOCK - len(self.ready))
+            self.ready = []
 
 
 def make_lander(
@@ -129,9 +144,9 @@ def make_lander(
     `info["raw_return"]` is the undeferred return so far and, at the end of an
     episode, `info["outcome"]` is "rest", "failure" or "time-out".
     """
-    params = lander_params(source)
+    params = FAMILY.variant(source)
     try:
         from policymix.domains.lander_physics import Lander
     except DependencyNotInstalled as error:
-        raise MissingExtraError("Transfer-SparseLunarLander", "box2d") from error
+        raise MissingExtraError(FAMILY.name, "box2d") from error
     return Lander(params, render_mode)

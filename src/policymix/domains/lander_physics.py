@@ -7,6 +7,7 @@ module needs the extra `box2d`.
 
 import itertools
 import math
+import struct
 import warnings
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from gymnasium import Env, spaces
 from gymnasium.utils import EzPickle
 
-from policymix.domains.lander import LanderParams
+from policymix.domains.lander import DrawAhead, LanderParams
 
 with warnings.catch_warnings():
     # SWIG warns on import; were that an error, the interpreter would crash.
@@ -28,16 +29,17 @@ FPS = reference.FPS
 WIDTH = reference.VIEWPORT_W / SCALE
 HEIGHT = reference.VIEWPORT_H / SCALE
 PAD_Y = HEIGHT / 4
-LEG_AWAY = reference.LEG_AWAY / SCALE
-LEG_DOWN = reference.LEG_DOWN / SCALE
+LEG_AWAY, LEG_DOWN = reference.LEG_AWAY / SCALE, reference.LEG_DOWN / SCALE
 CENTRE, MIDDLE, GROUND = WIDTH / 2, HEIGHT / 2, PAD_Y + LEG_DOWN
 MAIN_ARM = reference.MAIN_ENGINE_Y_LOCATION / SCALE
 SIDE_ARM = reference.SIDE_ENGINE_AWAY / SCALE
-MAIN_POWER = reference.MAIN_ENGINE_POWER
-SIDE_POWER = reference.SIDE_ENGINE_POWER
+SIDE_HEIGHT = reference.SIDE_ENGINE_HEIGHT
+MAIN_POWER, SIDE_POWER = reference.MAIN_ENGINE_POWER, reference.SIDE_ENGINE_POWER
 MAIN_PLUME, SIDE_PLUME = 3.5, 0.7
 COLOURS = (128, 102, 230), (77, 77, 128)
 ACTIONS = 4
+TIME_STEP, VELOCITY_ITERATIONS, POSITION_ITERATIONS = 1.0 / FPS, 6 * 30, 2 * 30
+PACK_STATE = struct.Struct("8f").pack_into  # faster than np.array of a list
 
 
 def observation_space(horizon: int = 1000) -> spaces.Box:
@@ -59,6 +61,12 @@ def observation_space(horizon: int = 1000) -> spaces.Box:
     return spaces.Box(low, high)
 
 
+class Listener(reference.ContactDetector):
+    """Gymnasium's detector; SWIG's own empty callbacks take longer."""
+
+    PreSolve = PostSolve = staticmethod(lambda contact, details: None)
+
+
 class Lander(reference.LunarLander):
     """One task of the lander family, as an ordinary Gymnasium environment.
 
@@ -74,95 +82,106 @@ class Lander(reference.LunarLander):
         EzPickle.__init__(self, params, render_mode)
         self.params = params
         self.observation_space = observation_space()
+        rules = params.rules
+        self._judge = rules.judge
+        self._fuel = 0.0, rules.side_fuel, rules.main_fuel, rules.side_fuel
+        self._noise = DrawAhead()
+        self._packed: Any = np.empty(8, np.float32)
+        self._parts: Any = None
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The generator, just where Gymnasium's would be; see `DrawAhead`."""
+        self._noise.put_back()
+        return super().np_random
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self._noise.put_back()
+        self._np_random, self._np_random_seed = value, -1
 
     def reset(self, *, seed: int | None = None, options: dict | None = None):
         """Build a new moon and craft, and let one idle step pass, as Gymnasium does."""
+        self._parts = None
+        self._noise.put_back()
         Env.reset(self, seed=seed, options=options)
         self._destroy()
         # A used world is not deterministic (Gymnasium's issue 728), so a new one.
         self.world = b2.Box2D.b2World(gravity=(0, self.gravity))
-        self.world.contactListener_keepref = reference.ContactDetector(self)
+        self.world.contactListener_keepref = Listener(self)
         self.world.contactListener = self.world.contactListener_keepref
         self.game_over = False
+        self._steps, self._return, self._standing = 0, 0.0, 0.0
         self._build_moon()
         self._build_craft()
-        self._steps = 0
-        self._return = 0.0
-        state = self._advance(0)
-        self._standing = self.params.rules.standing(state)
-        if self.render_mode == "human":
-            self.render()
-        return np.array(state, np.float32), {"raw_return": 0.0}
+        hull = self.lander
+        # Position and velocity are views into the hull, which live as long as it.
+        self._parts = hull, hull.position, hull.linearVelocity, *self.legs
+        self._pose = *hull.position, hull.angle
+        obs = self.step(0)[0]
+        self._steps, self._return = 0, 0.0
+        return obs, {"raw_return": 0.0}
 
     def step(
         self, action: int | np.integer
     ) -> tuple[np.ndarray, float, bool, Any, dict[str, Any]]:
-        """Advance by a fiftieth of a second; see `make_lander` for `info`."""
-        rules, params = self.params.rules, self.params
+        """Advance by a fiftieth of a second; see `make_lander` for `info`.
+
+        Two random numbers are used up whether an engine fires or not.
+        """
         action = int(action)
-        state = self._advance(action)
-        standing = rules.standing(state)
-        reward = standing - self._standing + rules.bonus(state)
+        if not 0 <= action < ACTIONS:
+            raise ValueError(f"action {action} is not one of 0, 1, 2, 3")
+        assert self._parts is not None, "call reset() before step()"
+        hull, position, velocity, left_leg, right_leg = self._parts
+        draws = self._noise.ready or self._noise.refill(self.np_random)
+        draw_a, draw_b = draws.pop(), draws.pop()
+        if action:
+            self._fire(action, draw_a, draw_b)
+        self.world.Step(TIME_STEP, VELOCITY_ITERATIONS, POSITION_ITERATIONS)
+        self._pose = world_x, world_y, angle = position.x, position.y, hull.angle
+        x, y = (world_x - CENTRE) / CENTRE, (world_y - GROUND) / MIDDLE
+        vx, vy = velocity.x * CENTRE / FPS, velocity.y * MIDDLE / FPS
+        spin = 20.0 * hull.angularVelocity / FPS
+        left = 1.0 if left_leg.ground_contact else 0.0
+        right = 1.0 if right_leg.ground_contact else 0.0
+        PACK_STATE(self._packed, 0, x, y, vx, vy, angle, spin, left, right)
+        obs = self._packed.copy()
+        if self.render_mode == "human":
+            self.render()
+        standing, bonus, failed = self._judge(x, y, vx, vy, angle, spin, left, right)
+        reward = standing - self._standing + bonus - self._fuel[action]
         self._standing = standing
-        if action == 2:
-            reward -= rules.main_fuel
-        elif action:
-            reward -= rules.side_fuel
-        outcome = ""
-        if self.game_over or rules.failed(state):
+        self._steps += 1
+        failed = failed or self.game_over
+        if failed or not hull.awake or self._steps >= self.params.horizon:
+            return obs, *self._end(reward, failed)
+        self._return += reward
+        paid = 0.0 if self.params.deferred else reward
+        return obs, paid, False, False, {"raw_return": self._return}
+
+    def _end(self, reward: float, failed: bool) -> tuple[float, bool, bool, dict]:
+        """What the last step of an episode returns beside the observation."""
+        outcome = "time-out"
+        if failed:
             outcome, reward = "failure", -100.0
         if not self.lander.awake:
             outcome, reward = "rest", 100.0
-        self._steps += 1
         self._return += reward
-        late = not outcome and self._steps >= params.horizon
-        terminated = bool(outcome) or (late and params.deferred)
-        info: dict[str, Any] = {"raw_return": self._return}
-        if outcome or late:
-            info["outcome"] = outcome or "time-out"
-        if params.deferred:
-            reward = self._return if terminated else 0.0
-        if self.render_mode == "human":
-            self.render()
-        truncated = late and not params.deferred
-        return np.array(state, np.float32), reward, terminated, truncated, info
+        deferred = self.params.deferred
+        terminated = deferred or outcome != "time-out"
+        info = {"raw_return": self._return, "outcome": outcome}
+        paid = self._return if deferred else reward
+        return paid, terminated, not terminated, info
 
-    def _advance(self, action: int) -> list[float]:
-        """Fire an engine, let the world move on and read the craft's state.
-
-        Two random numbers are drawn whether an engine fires or not.
-        """
-        if not 0 <= action < ACTIONS:
-            raise ValueError(f"action {action} is not one of 0, 1, 2, 3")
-        lander = self.lander
-        assert lander is not None, "call reset() before step()"
-        rng = self.np_random
-        noise_a = (2.0 * rng.random() - 1.0) / SCALE
-        noise_b = (2.0 * rng.random() - 1.0) / SCALE
-        if action:
-            self._fire(action, noise_a, noise_b)
-        self.world.Step(1.0 / FPS, 6 * 30, 2 * 30)
-        position, velocity = lander.position, lander.linearVelocity
-        x, y, angle = position.x, position.y, lander.angle
-        self._pose = x, y, angle
-        left, right = self.legs
-        return [
-            (x - CENTRE) / CENTRE,
-            (y - GROUND) / MIDDLE,
-            velocity.x * CENTRE / FPS,
-            velocity.y * MIDDLE / FPS,
-            angle,
-            20.0 * lander.angularVelocity / FPS,
-            1.0 if left.ground_contact else 0.0,
-            1.0 if right.ground_contact else 0.0,
-        ]
-
-    def _fire(self, action: int, noise_a: float, noise_b: float) -> None:
+    def _fire(self, action: int, draw_a: float, draw_b: float) -> None:
         """Push the craft with its main (2), left (1) or right (3) engine.
 
         The side engines' 17 and 14 differ in Gymnasium too: their arm turns with the
         craft.
         """
+        noise_a = (2.0 * draw_a - 1.0) / SCALE
+        noise_b = (2.0 * draw_b - 1.0) / SCALE
         x, y, angle = self._pose
         sin, cos = math.sin(angle), math.cos(angle)
         if action == 2:
@@ -175,8 +194,7 @@ class Lander(reference.LunarLander):
             across = 3 * noise_b + (action - 2) * SIDE_ARM
             ox = sin * noise_a + -cos * across
             oy = -cos * noise_a - sin * across
-            height = reference.SIDE_ENGINE_HEIGHT
-            point = (x + ox - sin * 17 / SCALE, y + oy + cos * height / SCALE)
+            point = (x + ox - sin * 17 / SCALE, y + oy + cos * SIDE_HEIGHT / SCALE)
             power, plume = SIDE_POWER, SIDE_PLUME
         if self.render_mode is not None:  # decoration, without effect on the craft
             particle = self._create_particle(plume, *point, 1.0)

@@ -5,7 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.domains.cartpole import CartPole
-from policymix.dynamics import UNKNOWN, BoundedDynamics, NetworkDynamics, fit_table
+from policymix.dynamics import (
+    UNKNOWN,
+    BoundedDynamics,
+    CoveredDynamics,
+    NetworkDynamics,
+    fit_table,
+)
 from policymix.dynamics_fitting import (
     FitSettings,
     Transitions,
@@ -14,7 +20,11 @@ from policymix.dynamics_fitting import (
     split,
 )
 from policymix.encoders import Clip, Identity
+from policymix.experts import SourceTask
+from policymix.kernels import Gaussian
 from policymix.networks import init_mlp
+from policymix.sources import SourceLibrary
+from policymix.types import Box, Discrete, TaskSpec
 
 
 def test_table_knows_visited_pairs_only():
@@ -43,6 +53,48 @@ def test_bounded_predictions_stay_within_bounds(keys):
     raw = network(obs[0], jnp.array(0))
     tanh, sigmoid = jnp.tanh(raw[0] / 2), jax.nn.sigmoid(raw[1])
     np.testing.assert_allclose(predictions[0], [tanh, sigmoid], rtol=1e-4, atol=1e-6)
+
+
+def drift(obs, action):
+    return obs + 0.1
+
+
+def likelihood(dynamics, obs, next_obs, precision=50.0):
+    spec = TaskSpec(Box((-1.0,) * 3, (1.0,) * 3), Discrete(2))
+    source = SourceTask("s", lambda obs: 0, dynamics, Gaussian(precision, False))
+    library = SourceLibrary([source], spec, Clip())
+    return float(library.log_likelihoods(obs, jnp.array(0), next_obs)[0])
+
+
+def test_a_covered_model_is_itself_where_it_has_been(keys):
+    seen = jax.random.uniform(keys(), (40, 3), minval=-1, maxval=1)
+    next_obs = seen[0] + jnp.array([0.1, 0.3, 0.1])
+    covered = likelihood(CoveredDynamics(drift, Clip(), seen), seen[0], next_obs)
+    np.testing.assert_allclose(covered, likelihood(drift, seen[0], next_obs), atol=1e-3)
+
+
+def test_distance_is_to_the_nearest_seen_state(keys):
+    seen = jax.random.uniform(keys(), (40, 3), minval=-1, maxval=1)
+    covered = CoveredDynamics(drift, Clip(), seen)
+    for obs in jax.random.uniform(keys(), (10, 3), minval=-2, maxval=2):
+        gaps = np.asarray(seen) - np.clip(obs, -1, 1)
+        nearest = np.min(np.linalg.norm(gaps, axis=1))
+        np.testing.assert_allclose(covered.distance(obs), nearest, rtol=1e-3)
+
+
+def test_models_that_agree_are_told_apart_by_where_they_have_been(keys):
+    """Both are exact everywhere; each vouches for its own side."""
+    obs = jnp.array([-0.5, 0.0, 0.0])
+    offsets = jnp.array([0.1, 0.9])
+    found = [
+        likelihood(
+            CoveredDynamics(drift, Clip(), jnp.array([[-0.5 + offset, 0.0, 0.0]])),
+            obs,
+            obs + 0.1,
+        )
+        for offset in offsets
+    ]
+    np.testing.assert_allclose(found, -50 * offsets**2, rtol=1e-3)
 
 
 def cart_transitions(samples, seed=0):

@@ -8,7 +8,7 @@ import pytest
 
 from policymix.domains.cartpole import cartpole_family
 from policymix.domains.maze_files import load_mazes
-from policymix.episodes import collect, disturbed, play
+from policymix.episodes import collect, disturbed, play, taking_turns
 from policymix.vector_tasks import DomainTasks, HostTasks, copies_of
 
 
@@ -83,6 +83,15 @@ def test_disturbances_are_as_often_as_asked():
     act = disturbed(lambda obs: np.full(len(obs), 9), 0.25, num_actions=4, seed=0)
     share = np.mean(act(np.zeros((8000, 1))) != 9)
     assert abs(share - 0.25) < 0.02
+
+
+def test_policies_lead_in_turn():
+    policies = [lambda obs, k=k: np.full(len(obs), k) for k in range(3)]
+    lead = taking_turns(policies, stretch=20, seed=0)
+    leaders = np.array([lead(np.zeros((50, 1))) for _ in range(400)])
+    assert np.allclose(np.bincount(leaders.ravel()) / leaders.size, 1 / 3, atol=0.05)
+    changes = np.mean(leaders[1:] != leaders[:-1])
+    assert abs(changes - (2 / 3) / 20) < 0.005
 
 
 def test_the_same_seed_gives_the_same_transitions():

@@ -37,9 +37,20 @@ class Belief:
         """Φ(s, ·): how far each action is advised in one state."""
         return potential(self.weights(obs), self.library.advise(obs))
 
+    def weights_of(self, rows: np.ndarray) -> np.ndarray:
+        """The weights in many states at once."""
+        return np.asarray(_weights(self.mixture, self.state, rows))
+
     def follow(self, obs: np.ndarray) -> np.ndarray:
         """What the most trusted source would do, for many observations at once."""
         return np.asarray(_follow(self.library.experts, self.mixture, self.state, obs))
+
+
+@eqx.filter_jit
+def _weights(
+    mixture: AbstractMixture, state: Any, rows: ArrayLike
+) -> Float[Array, "rows n"]:
+    return jax.vmap(mixture.weights, (None, 0))(state, jnp.asarray(rows))
 
 
 @eqx.filter_jit

@@ -12,7 +12,7 @@ from rich.table import Table
 from policymix.belief import Belief, learn_belief
 from policymix.catalogue import TransferTask, load_task, mean_score
 from policymix.domains.cartpole import CartPole, right_source
-from policymix.episodes import Sampled, collect, play
+from policymix.episodes import Sampled, collect, play, taking_turns
 from policymix.libraries.making import policy_of
 from policymix.progress import bars
 from policymix.vector_tasks import DomainTasks
@@ -30,7 +30,7 @@ def demo(out: Path, samples: int, seed: int) -> None:
     with bars(console) as begin:
         data = explore(task, target, samples, seed)
         belief = learn_belief(task.sources, data, seed=seed, begin=begin)
-    weights = np.asarray(belief_over_the_track(belief))
+    weights = belief_over_the_track(belief)
     right = share_right(task, target, weights)
     console.print(score_table(task, belief, seed))
     console.print(
@@ -45,21 +45,19 @@ def demo(out: Path, samples: int, seed: int) -> None:
 
 
 def explore(task: TransferTask, target: CartPole, samples: int, seed: int) -> Sampled:
-    """Steps of the target, led by each source in turn and often at random."""
-    share = -(-samples // len(task.sources))
-    parts = [
-        collect(DomainTasks(target, 16), policy_of(source), share, seed + i, 0.3)
-        for i, source in enumerate(task.sources.sources)
-    ]
-    return Sampled(*(np.concatenate(p)[:samples] for p in zip(*parts, strict=True)))
+    """Steps of the target, led by the sources in turn and often at random."""
+    policies = [policy_of(source) for source in task.sources.sources]
+    leader = taking_turns(policies, 40, seed)
+    return collect(DomainTasks(target, 16), leader, samples, seed, epsilon=0.3)
 
 
-def belief_over_the_track(belief: Belief) -> jax.Array:
+def belief_over_the_track(belief: Belief) -> np.ndarray:
     """Weights at every angle and position, the velocities zero."""
-    angle, position = jnp.meshgrid(ANGLES, POSITIONS, indexing="ij")
-    zero = jnp.zeros_like(angle)
-    obs = jnp.stack([position, zero, angle, zero], axis=-1)
-    return jax.vmap(jax.vmap(belief.weights))(obs)
+    angle, position = np.meshgrid(ANGLES, POSITIONS, indexing="ij")
+    zero = np.zeros_like(angle)
+    obs = np.stack([position, zero, angle, zero], axis=-1).astype(np.float32)
+    weights = belief.weights_of(obs.reshape(-1, 4))
+    return weights.reshape(*angle.shape, -1)
 
 
 def share_right(task: TransferTask, target: CartPole, weights: np.ndarray) -> float:

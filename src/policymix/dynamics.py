@@ -93,3 +93,33 @@ class LogDensity(eqx.Module):
     ) -> Scalar:
         """Return log P̂(s' | s, a)."""
         return self.log_density(obs, action, next_obs)
+
+
+class CoveredDynamics(eqx.Module):
+    """A model that vouches only for the neighbourhood of the states it has seen.
+
+    A table knows what it has not seen; a network extrapolates. So the distance to the
+    nearest seen state is one more component of its error: away from its data a model
+    may be wrong by as much as that, even where it happens to be right. Without it,
+    sources that share the same physics in most states (free flight is free flight) are
+    told apart by where they were fitted best, not by where their policies know what to
+    do. `docs/domains.md` has the measurements.
+    """
+
+    model: Callable
+    encoder: AbstractEncoder
+    seen: Float[Array, "states d"]
+
+    def __call__(self, obs: Observation, action: Action) -> Observation:
+        """What the model predicts."""
+        return self.model(obs, action)
+
+    def distance(self, obs: Observation) -> Scalar:
+        """Distance to the nearest seen state, from |s|² + |seen|² − 2 s·seen.
+
+        Written so that many states at once become one product of matrices.
+        """
+        encoded = self.encoder(obs)
+        lengths = jnp.sum(jnp.square(self.seen), axis=1)
+        nearest = jnp.min(lengths - 2 * self.seen @ encoded)
+        return jnp.sqrt(jnp.maximum(nearest + jnp.sum(jnp.square(encoded)), 0.0))

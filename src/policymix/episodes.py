@@ -1,6 +1,6 @@
 """Playing a task by a given policy: whole episodes, or so many transitions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +61,27 @@ def disturbed(policy: Policy, epsilon: float, num_actions: int, seed: int) -> Po
         explores = rng.random(len(obs)) < epsilon
         anything = rng.integers(num_actions, size=len(obs))
         return np.where(explores, anything, policy(obs))
+
+    return act
+
+
+def taking_turns(policies: Sequence[Policy], stretch: int, seed: int) -> Policy:
+    """Policies that lead in turn, each for `stretch` steps on average.
+
+    Unlike one policy after the other, this visits the states where one hands over to
+    the next. Every copy of a task has a leader of its own.
+    """
+    rng = np.random.default_rng(seed)
+    leaders = np.zeros(0, int)
+
+    def act(obs: np.ndarray) -> np.ndarray:
+        nonlocal leaders
+        fresh = rng.integers(len(policies), size=len(obs))
+        if len(leaders) != len(obs):
+            leaders = fresh
+        leaders = np.where(rng.random(len(obs)) < 1 / stretch, fresh, leaders)
+        advice = np.stack([policy(obs) for policy in policies])
+        return advice[leaders, np.arange(len(obs))]
 
     return act
 

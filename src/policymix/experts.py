@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from policymix.dynamics import LogDensity
+from policymix.dynamics import CoveredDynamics, LogDensity
 from policymix.encoders import AbstractEncoder
 from policymix.kernels import AbstractKernel, Gaussian
 from policymix.types import Action, Discrete, Observation, Scalar, TaskSpec
@@ -129,9 +129,16 @@ class Experts(eqx.Module):
         action: Action,
         next_obs: Observation,
     ) -> Scalar:
-        """One source's log-likelihood: its own density, or its kernel's."""
+        """One source's log-likelihood: its own density, or its kernel's.
+
+        To a covered model the distance from its data counts as an error.
+        """
         dynamics, kernel = model
         if isinstance(dynamics, LogDensity):
             return dynamics(obs, action, next_obs)
         prediction = self.encoder(dynamics(obs, action))
-        return kernel(prediction, self.encoder(next_obs))
+        observed = self.encoder(next_obs)
+        if isinstance(dynamics, CoveredDynamics):
+            prediction = jnp.append(prediction, dynamics.distance(obs))
+            observed = jnp.append(observed, 0.0)
+        return kernel(prediction, observed)

@@ -79,6 +79,11 @@ class Trained(NamedTuple):
     judgement: Judgement
     history: History
 
+    @property
+    def host(self) -> Policy:
+        """The policy in numpy."""
+        return host_policy(self.network)
+
 
 def host_policy(network: MLP) -> Policy:
     """The greedy policy in numpy: for a few rows cheaper than a call of JAX."""

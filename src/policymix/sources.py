@@ -34,6 +34,7 @@ KINDS = (
     *(kernels.Gaussian, kernels.StudentT, kernels.Indicator),
     *(policies.TablePolicy, policies.GreedyPolicy, networks.MLP),
     *(dynamics.TableDynamics, dynamics.NetworkDynamics, dynamics.BoundedDynamics),
+    dynamics.CoveredDynamics,
 )
 """What a library folder may hold; nothing else is ever built from a file."""
 

@@ -12,12 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.belief import learn_belief
-from policymix.catalogue import load_task
+from policymix.catalogue import explore, load_task
 from policymix.dynamics import LogDensity
-from policymix.episodes import Sampled, collect, play, taking_turns
+from policymix.episodes import Sampled, collect, play, policy_of
 from policymix.experts import SourceTask
 from policymix.kernels import Gaussian, StudentT
-from policymix.libraries.making import policy_of
 from policymix.sources import SourceLibrary
 from policymix.vector_tasks import copies_of
 
@@ -29,8 +28,7 @@ def target_data(task, behaviour, seed, samples=SAMPLES):
     target = task.domain.family().target
     policies = [policy_of(source) for source in task.sources.sources]
     if behaviour == "in turn":
-        leader = taking_turns(policies, 40, seed)
-        return collect(copies_of(target, 16), leader, samples, seed, epsilon=0.1)
+        return explore(task, samples, seed, epsilon=0.1)
     share = -(-samples // len(policies))
     parts = [
         collect(copies_of(target, 16), policy, share, seed + i, epsilon=0.1)

@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policymix.belief import learn_belief
-from policymix.catalogue import load_task
-from policymix.episodes import Episode, collect, play, taking_turns
+from policymix.catalogue import explore, load_task
+from policymix.episodes import Episode, play, policy_of
 from policymix.libraries.lander import Forlorn, hover_facts, journey_states, until_goal
-from policymix.libraries.making import policy_of
-from policymix.vector_tasks import copies_of
 
 FRESH = 9_000_000
 
@@ -62,11 +60,9 @@ def test_a_hand_written_switch_beats_every_source(task, policies):
 
 
 @pytest.fixture(scope="module")
-def belief(task, policies):
+def belief(task):
     """Learned offline from 9,000 transitions, led by the sources in turn."""
-    leader = taking_turns(list(policies.values()), 40, seed=1_000)
-    tasks = copies_of(task.domain.family().target, 16)
-    data = collect(tasks, leader, 9_000, 1_000, epsilon=0.1)
+    data = explore(task, 9_000, seed=1_000, epsilon=0.1)
     return learn_belief(task.sources, data, seed=1_000, batch=64)
 
 

@@ -11,9 +11,8 @@ import pytest
 from policymix.catalogue import load_task, mean_score
 from policymix.domains.maze import optimal_policy, rollout_steps, rooms, steps_to_goal
 from policymix.domains.maze_files import load_mazes
-from policymix.episodes import play
+from policymix.episodes import play, policy_of
 from policymix.libraries import maze as maze_library
-from policymix.libraries.making import policy_of
 from policymix.progress import silent
 from policymix.sources import SourceLibrary
 

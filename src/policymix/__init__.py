@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from policymix.belief import gather_evidence as gather_evidence
     from policymix.belief import learn_belief as learn_belief
     from policymix.catalogue import TransferTask as TransferTask
+    from policymix.catalogue import explore as explore
     from policymix.catalogue import load_task as load_task
     from policymix.checks import Finding as Finding
     from policymix.checks import check_task as check_task
@@ -57,7 +58,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "belief": ("Belief", "gather_evidence", "learn_belief"),
-    "catalogue": ("TransferTask", "load_task"),
+    "catalogue": ("TransferTask", "explore", "load_task"),
     "checks": ("Finding", "check_task"),
     "dirichlet_mixture": ("DirichletMixture",),
     "dynamics": ("BoundedDynamics", "LogDensity", "NetworkDynamics", "TableDynamics"),

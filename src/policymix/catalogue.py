@@ -15,11 +15,11 @@ from policymix.domains.cartpole import cartpole_family
 from policymix.domains.lander import SOURCES, make_lander
 from policymix.domains.maze_files import load_mazes
 from policymix.encoders import AbstractEncoder, Clip, Identity, OneHotGrid
-from policymix.episodes import Episode
+from policymix.episodes import Episode, Sampled, collect, policy_of, taking_turns
 from policymix.errors import DomainError
 from policymix.sources import SourceLibrary, library_facts
 from policymix.types import Box, Discrete, TaskSpec
-from policymix.vector_tasks import Variant
+from policymix.vector_tasks import Variant, copies_of
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,16 @@ def task_sources(domain: Domain, folder: Path) -> SourceLibrary:
             "spaces differ. Give a library of the right domain"
         )
     return library
+
+
+def explore(
+    task: TransferTask, samples: int, seed: int = 0, epsilon: float = 0.3
+) -> Sampled:
+    """Transitions of the target, led by the sources in turn and often at random."""
+    policies = [policy_of(source) for source in task.sources.sources]
+    leader = taking_turns(policies, 40, seed)
+    tasks = copies_of(task.domain.family().target, 16)
+    return collect(tasks, leader, samples, seed, epsilon)
 
 
 def mean_score(domain: Domain, episodes: list[Episode]) -> float:

@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.catalogue import TransferTask, spec_of
-from policymix.episodes import collect
+from policymix.episodes import collect, policy_of
 from policymix.errors import PolicymixError
 from policymix.experts import SourceTask
-from policymix.libraries.making import policy_of, probe_errors
+from policymix.libraries.making import probe_errors
 from policymix.vector_tasks import Variant, copies_of
 
 SAMPLES = 512

@@ -10,12 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from policymix.belief import Belief, learn_belief
-from policymix.catalogue import TransferTask, load_task, mean_score
+from policymix.catalogue import TransferTask, explore, load_task, mean_score
 from policymix.domains.cartpole import CartPole, right_source
-from policymix.episodes import Sampled, collect, play, taking_turns
-from policymix.libraries.making import policy_of
+from policymix.episodes import play, policy_of
 from policymix.progress import bars
-from policymix.vector_tasks import DomainTasks
 
 POSITIONS = np.linspace(-2.4, 2.4, 241)
 ANGLES = np.linspace(-0.2, 0.2, 41)
@@ -28,27 +26,20 @@ def demo(out: Path, samples: int, seed: int) -> None:
     target = task.domain.family().target
     assert isinstance(target, CartPole)
     with bars(console) as begin:
-        data = explore(task, target, samples, seed)
+        data = explore(task, samples, seed)
         belief = learn_belief(task.sources, data, seed=seed, begin=begin)
-    weights = belief_over_the_track(belief)
-    right = share_right(task, target, weights)
+    right = share_right(task, belief, data.obs)
     console.print(score_table(task, belief, seed))
     console.print(
-        f"After {samples:,} steps of the target the mixture trusts the right surface "
-        f"on [bold]{right:.0%}[/] of the track (chance: {1 / len(task.sources):.0%})."
+        f"After {samples:,} steps of the target the mixture trusts the right source in "
+        f"[bold]{right:.0%}[/] of the visited states "
+        f"(chance: {1 / len(task.sources):.0%})."
     )
     out.mkdir(parents=True, exist_ok=True)
     path = out / "who-is-trusted-where.png"
-    draw(task, target, weights, samples, path)
+    draw(task, target, belief_over_the_track(belief), data.obs[:, 0], path)
     seconds = time.perf_counter() - started
     console.print(f"picture: {path.resolve()}  ({seconds:.0f} s)", soft_wrap=True)
-
-
-def explore(task: TransferTask, target: CartPole, samples: int, seed: int) -> Sampled:
-    """Steps of the target, led by the sources in turn and often at random."""
-    policies = [policy_of(source) for source in task.sources.sources]
-    leader = taking_turns(policies, 40, seed)
-    return collect(DomainTasks(target, 16), leader, samples, seed, epsilon=0.3)
 
 
 def belief_over_the_track(belief: Belief) -> np.ndarray:
@@ -60,12 +51,13 @@ def belief_over_the_track(belief: Belief) -> np.ndarray:
     return weights.reshape(*angle.shape, -1)
 
 
-def share_right(task: TransferTask, target: CartPole, weights: np.ndarray) -> float:
-    """On how much of the track the most trusted source is the right one."""
-    sources = [task.domain.family().sources[name] for name in task.sources.names]
-    obs = jnp.zeros((len(POSITIONS), 4)).at[:, 0].set(POSITIONS)
-    truth = jax.vmap(lambda o: right_source(target, sources, o))(obs)  # pyright: ignore[reportArgumentType]
-    return float(np.mean(weights.argmax(axis=-1) == np.asarray(truth)[None, :]))
+def share_right(task: TransferTask, belief: Belief, visited: np.ndarray) -> float:
+    """In how many of the visited states the most trusted source is the right one."""
+    family = task.domain.family()
+    sources = [family.sources[name] for name in task.sources.names]
+    find = jax.vmap(lambda obs: right_source(family.target, sources, obs))  # pyright: ignore[reportArgumentType]
+    chosen = belief.weights_of(visited).argmax(axis=1)
+    return float(np.mean(chosen == np.asarray(find(jnp.asarray(visited)))))
 
 
 def score_table(task: TransferTask, belief: Belief, seed: int) -> Table:
@@ -85,7 +77,11 @@ def score_table(task: TransferTask, belief: Belief, seed: int) -> Table:
 
 
 def draw(
-    task: TransferTask, target: CartPole, weights: np.ndarray, samples: int, path: Path
+    task: TransferTask,
+    target: CartPole,
+    weights: np.ndarray,
+    visited: np.ndarray,
+    path: Path,
 ) -> None:
     """The force along the track, and under it the trust in every source."""
     import matplotlib
@@ -98,10 +94,14 @@ def draw(
         len(names) + 1, 1, figsize=(7, 6.2), sharex=True, layout="constrained"
     )
     force = jax.vmap(target.force)(jnp.asarray(POSITIONS))
+    counts, edges = np.histogram(visited, bins=96, range=(-2.4, 2.4))
+    axes[0].stairs(40 * counts / counts.max(), edges, fill=True, color="0.85")
     axes[0].plot(POSITIONS, force, color="black")
     axes[0].set(ylabel="force F(x) (N)", ylim=(0, 80))
     axes[0].set_title(
-        f"Transfer-CartPole: weight of each source after {samples:,} steps", fontsize=11
+        f"Transfer-CartPole: weight of each source after {len(visited):,} steps\n"
+        "(grey: where those steps were)",
+        fontsize=11,
     )
     extent = (POSITIONS[0], POSITIONS[-1], ANGLES[0], ANGLES[-1])
     for i, name in enumerate(names):

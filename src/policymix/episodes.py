@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from policymix.experts import SourceTask
 from policymix.vector_tasks import AbstractTasks, Policy, Variant, copies_of
 
 
@@ -51,6 +54,12 @@ def play(variant: Variant, policy: Policy, episodes: int, seed: int) -> list[Epi
         active &= ~ended
         obs = outcome.obs
     return [episode for episode in played if episode is not None]
+
+
+def policy_of(source: SourceTask) -> Policy:
+    """A source's most probable action for many observations at once."""
+    advise = jax.jit(jax.vmap(lambda obs: jnp.argmax(source.policy(obs))))
+    return lambda obs: np.asarray(advise(obs))
 
 
 def disturbed(policy: Policy, epsilon: float, num_actions: int, seed: int) -> Policy:

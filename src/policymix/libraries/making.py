@@ -11,7 +11,7 @@ import numpy as np
 
 from policymix.catalogue import Domain, mean_score
 from policymix.dynamics_fitting import Transitions, errors
-from policymix.episodes import collect, play
+from policymix.episodes import collect, play, policy_of
 from policymix.experts import SourceTask
 from policymix.sources import SourceLibrary
 from policymix.types import Discrete
@@ -21,12 +21,6 @@ EPISODES = 100
 PROBES = 4_096
 OWN_SEED, TARGET_SEED, PROBE_SEED = 4_000_000, 5_000_000, 6_000_000
 """Seeds for judging finished sources; training and its checkpoints use others."""
-
-
-def policy_of(source: SourceTask) -> Policy:
-    """A source's most probable action for many observations at once."""
-    advise = jax.jit(jax.vmap(lambda obs: jnp.argmax(source.policy(obs))))
-    return lambda obs: np.asarray(advise(obs))
 
 
 def source_facts(

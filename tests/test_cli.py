@@ -4,9 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax.numpy as jnp
 import pytest
 
 from policymix import cli
+from policymix.catalogue import load_task
+from policymix.dynamics import TableDynamics
+from policymix.experts import SourceTask
 from policymix.sources import SourceLibrary
 
 COMMAND = str(Path(sys.executable).with_name("policymix"))
@@ -40,6 +44,17 @@ def test_check_answers_by_its_exit_status(monkeypatch, capsys, tmp_path):
     code, printed = run(monkeypatch, capsys, "check", "maze")
     assert code == 0
     assert "0 unsound" in printed
+    task = load_task("maze")
+    first, *others = task.sources.sources
+    cells = jnp.tile(jnp.arange(841)[:, None], (1, 4))
+    still = SourceTask(first.name, first.policy, TableDynamics(cells), first.kernel)
+    unsound = SourceLibrary([still, *others], task.sources.spec, task.sources.encoder)
+    unsound.save(tmp_path / "lib", task.facts)
+    code, printed = run(monkeypatch, capsys, "check", tmp_path / "lib")
+    assert code == 1
+    assert "upper-left: dynamics better than 'nothing changes'" in printed
+    assert "remedy: Fit the model longer" in printed
+    assert "1 unsound" in printed
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from policymix.network_mixture import (
     NetworkMixture,
     UniformPrior,
 )
-from policymix.precisions import PrecisionFromNetwork, PrecisionPerSource, temper
+from policymix.precisions import LearnedPrecision, temper
 
 logits_and_likelihoods = st.integers(1, 6).flatmap(
     lambda n: st.tuples(
@@ -213,19 +213,19 @@ def residuals_of_two_sources(key, samples=4096):
 
 
 def test_precision_per_source_is_learned(keys):
-    precision = PrecisionPerSource(dimension=2)
+    precision = LearnedPrecision(dimension=2)
     mixture = NetworkMixture(
         Identity(), 2, 2, epochs=3, learning_rate=3e-3, precision=precision
     )
     evidence = residuals_of_two_sources(keys())
     state, _ = fit(mixture, evidence, keys(), updates=1500)
-    learned = precision.precisions(state.parameters.precision)
+    learned = precision.precisions(state.parameters.precision, jnp.zeros(0))
     expected = [1 / (2 * 0.05**2), 1 / (2 * 0.5**2)]
     np.testing.assert_allclose(learned, expected, rtol=0.2)
 
 
 def test_precision_of_the_network_depends_on_the_state(keys):
-    precision = PrecisionFromNetwork(dimension=2)
+    precision = LearnedPrecision(dimension=2, per_state=True)
     mixture = NetworkMixture(
         Identity(), 1, 2, epochs=3, learning_rate=3e-3, precision=precision
     )
@@ -235,6 +235,8 @@ def test_precision_of_the_network_depends_on_the_state(keys):
     state, _ = fit(mixture, evidence, keys(), updates=1500)
     network = state.parameters.network
     probes = jnp.array([[-0.5, 0.0], [0.5, 0.0]])
-    left, right = (precision.precisions(network(probe)[1:])[0] for probe in probes)
+    left, right = (
+        precision.precisions(jnp.zeros(0), network(probe)[1:])[0] for probe in probes
+    )
     np.testing.assert_allclose(left, 200, rtol=0.35)
     np.testing.assert_allclose(right, 2, rtol=0.35)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from policymix.policies import TablePolicy as TablePolicy
     from policymix.policies import table_policy as table_policy
     from policymix.potentials import potential as potential
+    from policymix.precisions import LearnedPrecision as LearnedPrecision
     from policymix.sources import SourceLibrary as SourceLibrary
     from policymix.theory import value_error_and_bound as value_error_and_bound
     from policymix.types import Box as Box
@@ -76,6 +77,7 @@ _HOMES = {
     "own_model": ("OwnNetwork", "OwnTable", "WithOwnModel"),
     "policies": ("GreedyPolicy", "TablePolicy", "table_policy"),
     "potentials": ("potential",),
+    "precisions": ("LearnedPrecision",),
     "sources": ("SourceLibrary",),
     "theory": ("value_error_and_bound",),
     "types": ("Box", "Discrete", "TaskSpec"),

@@ -81,7 +81,7 @@ class NetworkMixture(AbstractMixture[Descent[Parameters]]):
         learning_rate: λ of algorithm 2.
         epochs: steps of Adam on each batch.
         prior: P(θ).
-        precision: fixed (the default), or learned per source or by the network.
+        precision: of the kernels: fixed (the default) or `LearnedPrecision`.
     """
 
     encoder: AbstractEncoder

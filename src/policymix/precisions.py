@@ -70,30 +70,35 @@ def temper(
     return precision * log_likelihoods + dimension / 2 * jnp.log(precision)
 
 
-class PrecisionPerSource(AbstractPrecision):
-    """One learned τᵢ for each source.
+class LearnedPrecision(AbstractPrecision):
+    """A learned τᵢ for each source, or τᵢ(s; θ) as a further output of the network.
 
     Args:
         dimension: of the encoded observation.
+        per_state: whether the mixture's network gives the precision of each state.
         low: least precision, relative to the kernel's.
         high: greatest precision.
     """
 
     dimension: int = eqx.field(static=True)
+    per_state: bool = eqx.field(static=True, default=False)
     low: float = eqx.field(static=True, default=1e-4)
     high: float = eqx.field(static=True, default=1e4)
 
     def num_outputs(self, num_sources: int) -> int:
-        """None: precisions do not depend on the state."""
-        return 0
+        """One for each source, if states differ."""
+        return num_sources if self.per_state else 0
 
     def init(self, num_sources: int) -> Float[Array, " k"]:
-        """Halfway between the bounds."""
-        return jnp.zeros(num_sources)
+        """Halfway between the bounds; nothing if the network has the parameters."""
+        return jnp.zeros(0 if self.per_state else num_sources)
 
-    def precisions(self, parameters: Float[Array, " k"]) -> Float[Array, " n"]:
-        """The τᵢ."""
-        return bounded(parameters, self.low, self.high)
+    def precisions(
+        self, parameters: Float[Array, " k"], outputs: Float[Array, " m"]
+    ) -> Float[Array, " n"]:
+        """The τᵢ, or the τᵢ(s)."""
+        raw = outputs if self.per_state else parameters
+        return bounded(raw, self.low, self.high)
 
     def apply(
         self,
@@ -101,40 +106,6 @@ class PrecisionPerSource(AbstractPrecision):
         outputs: Float[Array, " m"],
         log_likelihoods: Float[Array, " n"],
     ) -> Float[Array, " n"]:
-        """Temper each source by its own precision."""
-        return temper(log_likelihoods, self.precisions(parameters), self.dimension)
-
-
-class PrecisionFromNetwork(AbstractPrecision):
-    """τᵢ(s; θ): as many further outputs of the mixture's network.
-
-    Args:
-        dimension: of the encoded observation.
-        low: least precision, relative to the kernel's.
-        high: greatest precision.
-    """
-
-    dimension: int = eqx.field(static=True)
-    low: float = eqx.field(static=True, default=1e-4)
-    high: float = eqx.field(static=True, default=1e4)
-
-    def num_outputs(self, num_sources: int) -> int:
-        """One for each source."""
-        return num_sources
-
-    def init(self, num_sources: int) -> Float[Array, " k"]:
-        """None beside the network's."""
-        return jnp.zeros(0)
-
-    def precisions(self, outputs: Float[Array, " m"]) -> Float[Array, " n"]:
-        """The τᵢ(s)."""
-        return bounded(outputs, self.low, self.high)
-
-    def apply(
-        self,
-        parameters: Float[Array, " k"],
-        outputs: Float[Array, " m"],
-        log_likelihoods: Float[Array, " n"],
-    ) -> Float[Array, " n"]:
-        """Temper each source by its precision in this state."""
-        return temper(log_likelihoods, self.precisions(outputs), self.dimension)
+        """Temper each source by its precision."""
+        precision = self.precisions(parameters, outputs)
+        return temper(log_likelihoods, precision, self.dimension)

@@ -12,7 +12,7 @@ import numpy as np
 
 from policymix.domains.base import Family
 from policymix.domains.cartpole import cartpole_family
-from policymix.domains.lander import SOURCES, make_lander
+from policymix.domains.lander import FAMILY, make_lander
 from policymix.domains.maze_files import load_mazes
 from policymix.encoders import AbstractEncoder, Clip, Identity, OneHotGrid
 from policymix.episodes import Episode, Sampled, collect, policy_of, taking_turns
@@ -49,8 +49,8 @@ def spec_of(variant: Variant) -> TaskSpec:
 
 
 def _landers() -> Family[Variant]:
-    sources = {name: partial(make_lander, name) for name in SOURCES}
-    return Family("Transfer-SparseLunarLander", make_lander, sources)
+    sources = {name: partial(make_lander, name) for name in FAMILY.sources}
+    return Family(FAMILY.name, make_lander, sources)
 
 
 DOMAINS = {

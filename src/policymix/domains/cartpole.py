@@ -14,9 +14,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.domains.base import DeterministicDomain, Family
-from policymix.types import Box, Discrete, DiscreteAction, Key, Scalar, TaskSpec
+from policymix.types import Box, Discrete, DiscreteAction, Key, Real, Scalar, TaskSpec
 
-Real: TypeAlias = float | Scalar
 State: TypeAlias = Float[Array, "4"]
 """Cart position x and velocity, pole angle θ from upright (rad) and its velocity."""
 

@@ -83,6 +83,16 @@ def test_log_density_needs_no_kernel():
     np.testing.assert_allclose(actual, [2 * np.log(2) - 2 - np.log(2)], rtol=1e-5)
 
 
+def test_an_impossible_transition_is_only_very_unlikely():
+    def log_density(obs, action, next_obs):
+        return jnp.where(next_obs == obs, 0.0, -jnp.inf)
+
+    source = SourceTask("still", lambda obs: 0, LogDensity(log_density))
+    library = SourceLibrary([source], STATES, OneHot(5))
+    found = library.log_likelihoods(jnp.array(1), jnp.array(0), jnp.array(2))
+    assert float(found[0]) == -1e6
+
+
 def test_no_sources():
     with pytest.raises(SourceError, match="no sources"):
         SourceLibrary([])

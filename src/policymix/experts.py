@@ -18,6 +18,10 @@ from policymix.encoders import AbstractEncoder
 from policymix.kernels import AbstractKernel, Gaussian
 from policymix.types import Action, Discrete, Observation, Scalar, TaskSpec
 
+LEAST = -1e6
+"""A log-likelihood that stands for "impossible": were every source at −∞, a mixture's
+loss would be infinite and its gradient no number."""
+
 
 class SourceTask(eqx.Module):
     """A task solved before: what to do in it, and what happens in it.
@@ -135,7 +139,7 @@ class Experts(eqx.Module):
         """
         dynamics, kernel = model
         if isinstance(dynamics, LogDensity):
-            return dynamics(obs, action, next_obs)
+            return jnp.maximum(dynamics(obs, action, next_obs), LEAST)
         prediction = self.encoder(dynamics(obs, action))
         observed = self.encoder(next_obs)
         if isinstance(dynamics, CoveredDynamics):

@@ -28,6 +28,7 @@ POLICY = PolicySettings(
     reward_scale=1.0,
     epsilons=(1.0, 0.1),
     evaluate_every=4_000,
+    finalists=8,
 )
 FIT = FitSettings(steps=30_000, batch=256)
 PRECISION = 5e5
@@ -57,7 +58,7 @@ def train_source(
 
 
 def judge(cart: CartPole) -> Judge:
-    """Steps balanced, and a quarter of those balanced while one push in ten is random.
+    """Steps balanced, and a tenth of those balanced while one push in ten is random.
 
     Many policies balance for ever where nothing disturbs them. Those that also survive
     disturbances at home are the ones that survive a change of surface abroad.
@@ -69,7 +70,7 @@ def judge(cart: CartPole) -> Judge:
             float(np.mean([episode.total for episode in play(cart, p, episodes, seed)]))
             for p in (policy, shaken)
         )
-        return Judgement(calm + shaky / 4, {"balanced": calm, "disturbed": shaky})
+        return Judgement(calm + shaky / 10, {"balanced": calm, "disturbed": shaky})
 
     return score
 

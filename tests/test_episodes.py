@@ -8,7 +8,8 @@ import pytest
 
 from policymix.domains.cartpole import cartpole_family
 from policymix.domains.maze_files import load_mazes
-from policymix.episodes import collect, disturbed, play, taking_turns
+from policymix.episodes import collect, disturbed, play, policy_of, taking_turns
+from policymix.experts import SourceTask
 from policymix.vector_tasks import DomainTasks, HostTasks, copies_of
 
 
@@ -83,6 +84,19 @@ def test_disturbances_are_as_often_as_asked():
     act = disturbed(lambda obs: np.full(len(obs), 9), 0.25, num_actions=4, seed=0)
     share = np.mean(act(np.zeros((8000, 1))) != 9)
     assert abs(share - 0.25) < 0.02
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        lambda obs: jnp.where(obs[0] > 0, 2, 3),
+        lambda obs: jnp.eye(4)[2 + (obs[0] <= 0)],
+    ],
+)
+def test_a_policy_may_give_an_index_or_probabilities(policy):
+    act = policy_of(SourceTask("s", policy, lambda obs, action: obs))
+    states = np.array([[1.0, 0, 0, 0], [-1.0, 0, 0, 0]], np.float32)
+    np.testing.assert_array_equal(act(states), [2, 3])
 
 
 def test_policies_lead_in_turn():

@@ -1,6 +1,5 @@
 """The domains by name: what the command line and the checks need to know of each."""
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +15,7 @@ from policymix.domains.lander import FAMILY, make_lander
 from policymix.domains.maze_files import load_mazes
 from policymix.encoders import AbstractEncoder, Clip, Identity, OneHotGrid
 from policymix.episodes import Episode, Sampled, collect, policy_of, taking_turns
-from policymix.errors import DomainError
+from policymix.errors import DomainError, did_you_mean
 from policymix.sources import SourceLibrary, library_facts
 from policymix.types import Box, Discrete, TaskSpec
 from policymix.vector_tasks import Variant, copies_of
@@ -31,7 +30,6 @@ class Domain:
     encoder: AbstractEncoder
     measure: str
     score: Callable[[Episode], float]
-    lower_is_better: bool = False
 
     def spec(self) -> TaskSpec:
         """The spaces that target and sources share."""
@@ -62,7 +60,6 @@ DOMAINS = {
             OneHotGrid(29, 29),
             "steps to goal",
             lambda episode: float(episode.length),
-            lower_is_better=True,
         ),
         Domain(
             "cartpole",
@@ -80,10 +77,9 @@ def find_domain(name: str) -> Domain:
     """The domain of that name."""
     if name in DOMAINS:
         return DOMAINS[name]
-    close = difflib.get_close_matches(name, DOMAINS, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
     raise DomainError(
-        f"there is no domain {name!r}: choose {', '.join(DOMAINS)}.{hint}"
+        f"there is no domain {name!r}: choose {', '.join(DOMAINS)}."
+        f"{did_you_mean(name, DOMAINS)}"
     )
 
 
@@ -98,14 +94,11 @@ class TransferTask:
 
 def load_task(place: str | Path) -> TransferTask:
     """A domain by name with its shipped sources, or the folder of a library."""
-    if str(place) in DOMAINS:
-        shipped = files("policymix") / "data" / "libraries" / str(place)
-        with as_file(shipped) as folder:
-            return _read_task(folder)
-    if Path(place).exists():
+    if str(place) not in DOMAINS and Path(place).exists():
         return _read_task(Path(place))
-    find_domain(str(place))
-    raise AssertionError("unreachable: the place is neither a domain nor a folder")
+    name = find_domain(str(place)).name
+    with as_file(files("policymix") / "data" / "libraries" / name) as folder:
+        return _read_task(folder)
 
 
 def _read_task(folder: Path) -> TransferTask:

@@ -11,6 +11,7 @@ from policymix.episodes import collect, policy_of
 from policymix.errors import PolicymixError
 from policymix.experts import SourceTask
 from policymix.libraries.making import probe_errors
+from policymix.source_checks import check_source
 from policymix.vector_tasks import Variant, copies_of
 
 SAMPLES = 512
@@ -73,7 +74,7 @@ def _try_source(task: TransferTask, source: SourceTask, target: Variant) -> None
     """Judge the source where it leads, and where random actions lead."""
     for epsilon in (0.0, 1.0):
         data = collect(copies_of(target, 16), policy_of(source), SAMPLES, SEED, epsilon)
-        task.sources.check(jnp.asarray(data.obs))
+        check_source(source, task.sources.experts, jnp.asarray(data.obs))
 
 
 def _check_dynamics(task: TransferTask, source: SourceTask) -> Finding:

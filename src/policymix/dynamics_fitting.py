@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -14,7 +13,8 @@ from jaxtyping import Array, Float, Int
 
 from policymix.descent import Descent, begin, descend
 from policymix.encoders import AbstractEncoder
-from policymix.networks import MLP, init_mlp
+from policymix.networks import MLP, init_mlp, squared_weights
+from policymix.progress import Advance
 from policymix.types import Key, Scalar
 
 CHUNK = 1_000
@@ -63,7 +63,7 @@ def fit_dynamics(
     encoder: AbstractEncoder,
     settings: FitSettings,
     seed: int,
-    advance: Callable[[int, float], None],
+    advance: Advance,
 ) -> Fit:
     """Fit a network to transitions by the mean squared error of encoded predictions.
 
@@ -108,7 +108,7 @@ def errors(
     )
 
 
-@partial(eqx.filter_jit, donate="none")
+@eqx.filter_jit
 def _descend(
     assemble: Assemble,
     settings: FitSettings,
@@ -120,9 +120,8 @@ def _descend(
     def loss(network: MLP, batch: Transitions) -> Scalar:
         predicted = jax.vmap(assemble(network))(batch.obs, batch.action)
         gap = jax.vmap(encoder)(predicted) - jax.vmap(encoder)(batch.next_obs)
-        weights = [jnp.sum(jnp.square(weight)) for weight in network.weights]
         error = jnp.mean(jnp.sum(jnp.square(gap), axis=1))
-        return error + settings.penalty * jnp.sum(jnp.stack(weights))
+        return error + settings.penalty * squared_weights(network)
 
     def step(state: Descent[MLP], key: Key) -> tuple[Descent[MLP], Scalar]:
         rows = jax.random.randint(key, (settings.batch,), 0, len(data.obs))

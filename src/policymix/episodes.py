@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.experts import SourceTask
+from policymix.types import DiscreteAction, Observation
 from policymix.vector_tasks import AbstractTasks, Policy, Variant, copies_of
 
 
@@ -58,8 +59,13 @@ def play(variant: Variant, policy: Policy, episodes: int, seed: int) -> list[Epi
 
 def policy_of(source: SourceTask) -> Policy:
     """A source's most probable action for many observations at once."""
-    advise = jax.jit(jax.vmap(lambda obs: jnp.argmax(source.policy(obs))))
-    return lambda obs: np.asarray(advise(obs))
+
+    def action(obs: Observation) -> DiscreteAction:
+        advice = jnp.asarray(source.policy(obs))
+        return jnp.argmax(advice) if advice.ndim else advice
+
+    act = jax.jit(jax.vmap(action))
+    return lambda obs: np.asarray(act(obs))
 
 
 def disturbed(policy: Policy, epsilon: float, num_actions: int, seed: int) -> Policy:

@@ -1,5 +1,14 @@
 """Errors that name the thing, the place and the remedy."""
 
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A guess at what was meant, to end a message with; empty without a likely one."""
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
 
 class PolicymixError(Exception):
     """The base of every error that this package raises on purpose."""

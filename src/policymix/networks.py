@@ -29,6 +29,12 @@ class MLP(eqx.Module):
         return (self.weights[0].shape[-1], *outputs)
 
 
+def squared_weights(network: MLP) -> Float[Array, ""]:
+    """What an L2 penalty sums: the squares of the weights, not of the biases."""
+    squares = [jnp.sum(jnp.square(weight)) for weight in network.weights]
+    return jnp.sum(jnp.stack(squares))
+
+
 def init_mlp(key: Key, sizes: Sequence[int]) -> MLP:
     """Draw weights as Keras does by default: Glorot uniform, biases zero."""
     keys = jax.random.split(key, len(sizes) - 1)

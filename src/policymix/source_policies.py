@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 from policymix import replay
 from policymix.agents.dqn import DQN, DQNState
 from policymix.networks import MLP
+from policymix.progress import Advance
 from policymix.replay import Replay
 from policymix.types import Key
 from policymix.vector_tasks import AbstractTasks, Policy, Round
@@ -103,7 +104,7 @@ def train_policy(
     settings: PolicySettings,
     judge: Judge,
     seed: int,
-    advance: Callable[[int, float], None],
+    advance: Advance,
 ) -> Trained:
     """Train, and keep the checkpoint whose greedy behaviour is best.
 
@@ -124,7 +125,7 @@ def train_policy(
     rows = None
     for count in range(settings.samples // settings.copies):
         seen = count * settings.copies
-        # Waits for the updates of the round before last.
+        # Waits for the updates that ran while the round before was stepped.
         acting = host_policy(state.online.parameters)
         if rows is not None:
             key = jax.random.fold_in(learn_key, count)

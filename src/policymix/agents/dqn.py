@@ -10,7 +10,7 @@ from jaxtyping import Array, ArrayLike, Float, Int
 
 from policymix.descent import Descent, begin, descend
 from policymix.kernels import as_float
-from policymix.networks import MLP, init_mlp
+from policymix.networks import MLP, init_mlp, squared_weights
 from policymix.types import Key, Real, Scalar, Transition
 
 
@@ -73,8 +73,7 @@ class DQN(eqx.Module):
         """The mean loss of a batch and the penalty on the weights."""
         errors = jax.vmap(self.td_error, (None, None, 0))(network, target, batch)
         losses = optax.huber_loss(errors) if self.huber else jnp.square(errors)
-        weights = [jnp.sum(jnp.square(weight)) for weight in network.weights]
-        return jnp.mean(losses) + self.penalty * jnp.sum(jnp.stack(weights))
+        return jnp.mean(losses) + self.penalty * squared_weights(network)
 
     def update(self, state: DQNState, batch: Transition) -> tuple[DQNState, Scalar]:
         """One step of Adam; the target network stays."""

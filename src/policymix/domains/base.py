@@ -1,7 +1,6 @@
 """What a domain written in JAX must offer."""
 
 import abc
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
@@ -9,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import equinox as eqx
 from jaxtyping import Array, Bool, Float
 
-from policymix.errors import DomainError
+from policymix.errors import DomainError, did_you_mean
 from policymix.types import DiscreteAction, Key, Observation, TaskSpec
 
 
@@ -86,10 +85,9 @@ class Family(Generic[Variant]):
             return self.target
         if source in self.sources:
             return self.sources[source]
-        close = difflib.get_close_matches(source, self.sources, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
         names = ", ".join(repr(name) for name in self.sources)
         raise DomainError(
             f"{self.name} has no source {source!r}: "
-            f"it has {names}, and None is the target.{hint}"
+            f"it has {names}, and None is the target."
+            f"{did_you_mean(source, self.sources)}"
         )

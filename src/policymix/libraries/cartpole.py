@@ -11,7 +11,7 @@ from policymix.dynamics_fitting import (
     Transitions,
     fit_dynamics,
 )
-from policymix.encoders import Identity
+from policymix.encoders import Identity, standardise
 from policymix.episodes import disturbed, play
 from policymix.experts import SourceTask
 from policymix.kernels import Gaussian
@@ -77,15 +77,14 @@ def judge(cart: CartPole) -> Judge:
 
 def standardised(data: Transitions, num_actions: int) -> Assemble:
     """Train on numbers of like size, then let the layers absorb the scaling."""
-    centre, spread = data.obs.mean(axis=0), data.obs.std(axis=0)
-    zeros, ones = np.zeros(num_actions), np.ones(num_actions)
+    units = standardise(data.obs)
     inputs = (
-        jnp.asarray(np.concatenate([centre, zeros]), dtype=float),
-        jnp.asarray(np.concatenate([spread, ones]), dtype=float),
+        jnp.append(units.centre, jnp.zeros(num_actions)),
+        jnp.append(units.spread, jnp.ones(num_actions)),
     )
-    outputs = (jnp.asarray(centre, dtype=float), jnp.asarray(spread, dtype=float))
 
     def assemble(network: MLP) -> NetworkDynamics:
-        return NetworkDynamics(absorb(network, inputs, outputs), Identity())
+        raw = absorb(network, inputs, (units.centre, units.spread))
+        return NetworkDynamics(raw, Identity())
 
     return assemble

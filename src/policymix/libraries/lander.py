@@ -1,6 +1,7 @@
 """Lander sources: a double DQN each, a model of the flight, and what it covers."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -124,23 +125,20 @@ def hover_facts(played: list[Episode]) -> dict[str, float]:
     }
 
 
-def judge_landing(weight: float) -> Callable[[Callable[[], gymnasium.Env]], Judge]:
+def judge_landing(make: Callable[[], gymnasium.Env], weight: float) -> Judge:
     """The mean return, and the share of safe landings times a weight."""
 
-    def for_task(make: Callable[[], gymnasium.Env]) -> Judge:
-        def judge(policy: Policy, episodes: int, seed: int) -> Judgement:
-            played = play(make, policy, episodes, seed)
-            rest = float(np.mean([e.info["outcome"] == "rest" for e in played]))
-            total = float(np.mean([e.total for e in played]))
-            return Judgement(total + weight * rest, {"rest": rest, "return": total})
+    def judge(policy: Policy, episodes: int, seed: int) -> Judgement:
+        played = play(make, policy, episodes, seed)
+        rest = float(np.mean([e.info["outcome"] == "rest" for e in played]))
+        total = float(np.mean([e.total for e in played]))
+        return Judgement(total + weight * rest, {"rest": rest, "return": total})
 
-        return judge
-
-    return for_task
+    return judge
 
 
 JUDGES = {
     "hover": judge_hover,
-    "land": judge_landing(400.0),
-    "low-mass": judge_landing(0.0),
+    "land": partial(judge_landing, weight=400.0),
+    "low-mass": partial(judge_landing, weight=0.0),
 }

@@ -1,5 +1,9 @@
 """JAX is strict in every test: no silent broadcasting, no key used twice."""
 
+from policymix.devices import use_every_core
+
+use_every_core()  # before anything below starts JAX
+
 import jax
 import pytest
 from hypothesis import HealthCheck, settings

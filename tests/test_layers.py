@@ -11,17 +11,19 @@ import policymix
 
 ROOT = Path(policymix.__file__).parent
 LAYERS = (
-    {"types", "errors", "registration"},
+    {"types", "errors", "registration", "devices", "settings"},
     {"files", "records", "networks", "encoders", "kernels", "descent", "replay"}
     | {"progress"},
     {"domains"},
     {"policies", "dynamics", "mixture", "precisions", "theory", "vector_tasks"},
     {"experts", "network_mixture", "dirichlet_mixture", "own_model", "potentials"},
-    {"source_checks", "dynamics_fitting", "episodes", "agents"},
-    {"sources", "source_policies"},
-    {"catalogue", "belief"},
-    {"libraries"},
-    {"checks", "demo"},
+    {"source_checks", "dynamics_fitting", "episodes", "agents", "behaviours"},
+    {"sources", "source_policies", "methods"},
+    {"catalogue", "belief", "trial"},
+    {"libraries", "lockstep", "problems"},
+    {"checks", "demo", "compiled_loop", "trained"},
+    {"host_loop"},
+    {"training"},
     {"commands"},
     {"cli", "__init__"},
 )

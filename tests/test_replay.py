@@ -1,19 +1,23 @@
 """The ring keeps the newest transitions and gives back what was written."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from policymix import replay
+from policymix.replay import Layout
+from policymix.types import Box, Discrete, Transition
+
+PLANE = Box((-1.0, -1.0), (1.0, 1.0))
 
 
-def rows_of(numbers, obs_size=2):
-    width = 2 * obs_size + 4
+def rows_of(numbers):
+    width = Layout(PLANE).width
     return jnp.asarray(np.asarray(numbers)[:, None] + np.zeros((1, width)), dtype=float)
 
 
 def test_old_rows_are_overwritten_in_order():
-    memory = replay.empty(4, 2)
+    memory = replay.empty(4, Layout(PLANE))
     for start in (0, 2, 4):
         memory = replay.add(memory, rows_of([start, start + 1]))
     np.testing.assert_array_equal(memory.rows[:, 0], [4, 5, 2, 3])
@@ -21,17 +25,28 @@ def test_old_rows_are_overwritten_in_order():
 
 
 def test_samples_come_from_written_rows_only(keys):
-    memory = replay.add(replay.empty(100, 2), rows_of([7, 8, 9, 10]))
+    memory = replay.add(replay.empty(100, Layout(PLANE)), rows_of([7, 8, 9, 10]))
     drawn = np.unique(replay.sample(memory, keys(), 200)[:, 0])
     np.testing.assert_array_equal(drawn, [7, 8, 9, 10])
 
 
-def test_unpacked_fields():
-    row = jnp.array([[0.1, 0.2, 3.0, -1.0, 0.3, 0.4, 1.0, 0.0]])
-    step = jax.tree.map(lambda x: x[0], replay.unpack(row, 2))
-    np.testing.assert_allclose(step.obs, [0.1, 0.2])
-    assert int(step.action) == 3
-    assert float(step.reward) == -1.0
-    np.testing.assert_allclose(step.next_obs, [0.3, 0.4])
-    assert bool(step.terminated)
-    assert not bool(step.truncated)
+@pytest.mark.parametrize("space", [PLANE, Discrete(841)], ids=["vector", "index"])
+def test_a_row_gives_back_what_was_packed(space):
+    obs, next_obs = (
+        (jnp.array([0.1, 0.2]), jnp.array([0.3, 0.4]))
+        if space is PLANE
+        else (jnp.array(840), jnp.array(7))
+    )
+    step = Transition(
+        obs, jnp.array(3), jnp.array(-1.0), next_obs, jnp.array(True), jnp.array(False)
+    )
+    extras = [jnp.array([1.0, 2.0, 3.0]), jnp.ones((2, 2))]
+    layout = Layout(space, (3, 4))
+    row = layout.pack(step, extras)
+    assert row.shape == (layout.width,)
+    unpacked, (first, second) = layout.unpack(row)
+    for got, wanted in zip(unpacked, step, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+        assert got.dtype == wanted.dtype
+    np.testing.assert_array_equal(first, extras[0])
+    np.testing.assert_array_equal(second, extras[1].ravel())

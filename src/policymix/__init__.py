@@ -9,6 +9,8 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from policymix.behaviours import Arms as Arms
+    from policymix.behaviours import Reuse as Reuse
     from policymix.belief import Belief as Belief
     from policymix.belief import gather_evidence as gather_evidence
     from policymix.belief import learn_belief as learn_belief
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from policymix.kernels import Gaussian as Gaussian
     from policymix.kernels import Indicator as Indicator
     from policymix.kernels import StudentT as StudentT
+    from policymix.methods import METHODS as METHODS
+    from policymix.methods import Given as Given
+    from policymix.methods import Method as Method
     from policymix.mixture import Evidence as Evidence
     from policymix.network_mixture import GaussianPrior as GaussianPrior
     from policymix.network_mixture import LaplacePrior as LaplacePrior
@@ -49,8 +54,14 @@ if TYPE_CHECKING:
     from policymix.policies import table_policy as table_policy
     from policymix.potentials import potential as potential
     from policymix.precisions import LearnedPrecision as LearnedPrecision
+    from policymix.settings import PAPER as PAPER
+    from policymix.settings import Settings as Settings
     from policymix.sources import SourceLibrary as SourceLibrary
     from policymix.theory import value_error_and_bound as value_error_and_bound
+    from policymix.trained import TrainedAgent as TrainedAgent
+    from policymix.training import Training as Training
+    from policymix.training import TrialError as TrialError
+    from policymix.training import train as train
     from policymix.types import Box as Box
     from policymix.types import Discrete as Discrete
     from policymix.types import TaskSpec as TaskSpec
@@ -58,6 +69,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "behaviours": ("Arms", "Reuse"),
     "belief": ("Belief", "gather_evidence", "learn_belief"),
     "catalogue": ("TransferTask", "explore", "load_task"),
     "checks": ("Finding", "check_task"),
@@ -72,14 +84,18 @@ _HOMES = {
     ),
     "experts": ("SourceTask",),
     "kernels": ("Gaussian", "Indicator", "StudentT"),
+    "methods": ("METHODS", "Given", "Method"),
     "mixture": ("Evidence",),
     "network_mixture": ("GaussianPrior", "LaplacePrior", "NetworkMixture"),
     "own_model": ("OwnNetwork", "OwnTable", "WithOwnModel"),
     "policies": ("GreedyPolicy", "TablePolicy", "table_policy"),
     "potentials": ("potential",),
     "precisions": ("LearnedPrecision",),
+    "settings": ("PAPER", "Settings"),
     "sources": ("SourceLibrary",),
     "theory": ("value_error_and_bound",),
+    "trained": ("TrainedAgent",),
+    "training": ("Training", "TrialError", "train"),
     "types": ("Box", "Discrete", "TaskSpec"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -90,6 +106,9 @@ def __getattr__(name: str) -> Any:
     """Load a public name from its module."""
     if name not in _HOME_OF:
         raise AttributeError(f"module 'policymix' has no attribute {name!r}")
+    from policymix.devices import use_every_core
+
+    use_every_core()
     return getattr(importlib.import_module(f"policymix.{_HOME_OF[name]}"), name)
 
 

@@ -2,23 +2,42 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int
 
 from policymix.domains.base import Family
-from policymix.domains.cartpole import cartpole_family
+from policymix.domains.cartpole import cartpole_family, right_source
 from policymix.domains.lander import FAMILY, make_lander
+from policymix.domains.maze import ROOMS, room
 from policymix.domains.maze_files import load_mazes
 from policymix.encoders import AbstractEncoder, Clip, Identity, OneHotGrid
 from policymix.episodes import Episode, Sampled, collect, policy_of, taking_turns
 from policymix.errors import DomainError, did_you_mean
 from policymix.sources import SourceLibrary, library_facts
-from policymix.types import Box, Discrete, TaskSpec
+from policymix.types import Box, Discrete, Observation, TaskSpec
 from policymix.vector_tasks import Variant, copies_of
+
+RightSource: TypeAlias = Callable[[Observation], Int[Array, ""]]
+
+
+class Played(Protocol):
+    """An episode, as far as scores look at it."""
+
+    @property
+    def length(self) -> int:
+        """Steps taken."""
+        ...
+
+    @property
+    def total(self) -> float:
+        """The return."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -29,7 +48,9 @@ class Domain:
     family: Callable[[], Family[Variant]]
     encoder: AbstractEncoder
     measure: str
-    score: Callable[[Episode], float]
+    score: Callable[[Played], float]
+    right: Callable[[tuple[str, ...]], RightSource] | None = None
+    """Names of sources → which of them is right in a state."""
 
     def spec(self) -> TaskSpec:
         """The spaces that target and sources share."""
@@ -51,6 +72,29 @@ def _landers() -> Family[Variant]:
     return Family(FAMILY.name, make_lander, sources)
 
 
+@cache
+def _right_room(names: tuple[str, ...]) -> RightSource:
+    maze = load_mazes().target
+    places = jnp.array([names.index(name) for name in ROOMS])
+    return lambda cell: places[room(maze, cell)]
+
+
+@cache
+def _right_surface(names: tuple[str, ...]) -> RightSource:
+    family = cartpole_family()
+    sources = [family.sources[name] for name in names]
+    return lambda obs: right_source(family.target, sources, obs)
+
+
+@cache
+def _right_altitude(names: tuple[str, ...]) -> RightSource:
+    hover, land = names.index("hover"), names.index("land")
+    return lambda obs: jnp.where(obs[1] > SWITCH_ALTITUDE, hover, land)
+
+
+SWITCH_ALTITUDE = 0.5
+"""Where a hand-written pilot of the lander hands over from hover to land."""
+
 DOMAINS = {
     domain.name: domain
     for domain in (
@@ -60,6 +104,7 @@ DOMAINS = {
             OneHotGrid(29, 29),
             "steps to goal",
             lambda episode: float(episode.length),
+            _right_room,
         ),
         Domain(
             "cartpole",
@@ -67,8 +112,16 @@ DOMAINS = {
             Identity(),
             "steps balanced",
             lambda episode: episode.total,
+            _right_surface,
         ),
-        Domain("lander", _landers, Clip(), "return", lambda episode: episode.total),
+        Domain(
+            "lander",
+            _landers,
+            Clip(),
+            "return",
+            lambda episode: episode.total,
+            _right_altitude,
+        ),
     )
 }
 
@@ -90,6 +143,16 @@ class TransferTask:
     domain: Domain
     sources: SourceLibrary
     facts: dict[str, Any]
+
+    @property
+    def right_source(self) -> RightSource | None:
+        """Which source is right in a state, if the domain knows it of these sources."""
+        known = self.domain.right
+        if known is None or not set(self.domain.family().sources) >= set(
+            self.sources.names
+        ):
+            return None
+        return known(self.sources.names)
 
 
 def load_task(place: str | Path) -> TransferTask:

@@ -107,6 +107,11 @@ class Experts(eqx.Module):
     encoder: AbstractEncoder
     spec: TaskSpec = eqx.field(static=True)
 
+    @property
+    def num_sources(self) -> int:
+        """How many there are."""
+        return sum(len(stack.places) for stack in self.policies)
+
     def advise(self, obs: Observation) -> Float[Array, "n advice"]:
         """Every source's action probabilities (or its action, when continuous)."""
         return evaluate(self.policies, lambda policy: self.advice_of(policy, obs))

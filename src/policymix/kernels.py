@@ -12,6 +12,7 @@ unnormalised form favours the vaguest source, whose kernel is the widest.
 
 import abc
 import math
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
@@ -21,7 +22,7 @@ from jaxtyping import Array, ArrayLike, Float
 from policymix.types import Scalar
 
 
-def as_float(value: ArrayLike) -> Float[Array, "..."]:
+def as_float(value: ArrayLike | Sequence[float]) -> Float[Array, "..."]:
     """A number as a float array, so that kernels can be stacked."""
     return jnp.asarray(value, dtype=float)
 

@@ -18,9 +18,13 @@ class MLP(eqx.Module):
 
     def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
         """Apply the layers to one input."""
+        return self.weights[-1] @ self.hidden(x) + self.biases[-1]
+
+    def hidden(self, x: Float[Array, " inputs"]) -> Float[Array, " features"]:
+        """The last hidden layer, which the outputs are linear in."""
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = jax.nn.relu(weight @ x + bias)
-        return self.weights[-1] @ x + self.biases[-1]
+        return x
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -63,9 +63,9 @@ def shaping(
 class Form(NamedTuple):
     """Where c·Φ enters, as factors 0 or 1."""
 
-    reward: float
-    bootstrap: float
-    decision: float
+    reward: Real
+    bootstrap: Real
+    decision: Real
 
 
 NONE = Form(reward=0.0, bootstrap=0.0, decision=0.0)

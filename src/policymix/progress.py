@@ -9,10 +9,13 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 Advance: TypeAlias = Callable[[int, float], None]
 """Steps just taken, and how well it goes."""
@@ -26,13 +29,26 @@ def silent(name: str, steps: int, figure: str) -> Advance:
     return lambda steps, value: None
 
 
+class Speed(ProgressColumn):
+    """Steps a second."""
+
+    def render(self, task: Task) -> Text:
+        """As a whole number."""
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f}/s")
+
+
 @contextmanager
-def bars(console: Console | None = None) -> Iterator[Begin]:
-    """Bars in the terminal: part, share, steps, figure, time taken and left."""
+def bars(console: Console | None = None, quiet: bool = False) -> Iterator[Begin]:
+    """Bars in the terminal: part, share, steps, speed, figure, time taken and left."""
+    if quiet:
+        yield silent
+        return
     columns = (
         TextColumn("{task.description:<24}"),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
+        Speed(),
         TextColumn("{task.fields[figure]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),

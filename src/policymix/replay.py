@@ -4,27 +4,67 @@ Write before you sample: XLA updates the buffer in place only when nothing reads
 older version afterwards.
 """
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from policymix.types import Key, Transition
+from policymix.types import Discrete, Key, Observation, Space, Transition
 
 
-def unpack(rows: Float[Array, "batch row"], obs_size: int) -> Transition:
-    """Rows as transitions: obs, action, reward, next_obs, terminated, truncated."""
-    ends = [obs_size, obs_size + 1, obs_size + 2, 2 * obs_size + 2, 2 * obs_size + 3]
-    obs, action, reward, next_obs, terminated, truncated = jnp.split(rows, ends, axis=1)
-    return Transition(
-        obs,
-        action[:, 0].astype(int),
-        reward[:, 0],
-        next_obs,
-        terminated[:, 0] > 0,
-        truncated[:, 0] > 0,
-    )
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a row: a transition, then vectors that were computed with it."""
+
+    observation: Space
+    extras: tuple[int, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Numbers in a row."""
+        return 2 * self._obs_size + 4 + sum(self.extras)
+
+    @property
+    def _obs_size(self) -> int:
+        return math.prod(self.observation.shape)
+
+    def pack(
+        self, step: Transition, extras: Sequence[Float[Array, "..."]] = ()
+    ) -> Float[Array, " row"]:
+        """One transition as a row."""
+        parts = [jnp.ravel(part).astype(jnp.float32) for part in (*step, *extras)]
+        return jnp.concatenate(parts)
+
+    def unpack(
+        self, row: Float[Array, " row"]
+    ) -> tuple[Transition, list[Float[Array, " extra"]]]:
+        """One row as a transition and its extras."""
+        size = self._obs_size
+        ends, end = [], 0
+        for length in (size, 1, 1, size, 1, 1, *self.extras):
+            end += length
+            ends.append(end)
+        obs, action, reward, next_obs, terminated, truncated, *extras = jnp.split(
+            row, ends[:-1]
+        )
+        step = Transition(
+            self._observation(obs),
+            action[0].astype(int),
+            reward[0],
+            self._observation(next_obs),
+            terminated[0] > 0,
+            truncated[0] > 0,
+        )
+        return step, extras
+
+    def _observation(self, columns: Float[Array, " obs"]) -> Observation:
+        if isinstance(self.observation, Discrete):
+            return columns[0].astype(int)
+        return columns
 
 
 class Replay(NamedTuple):
@@ -34,9 +74,9 @@ class Replay(NamedTuple):
     written: Int[Array, ""]
 
 
-def empty(capacity: int, obs_size: int) -> Replay:
+def empty(capacity: int, layout: Layout) -> Replay:
     """Room for so many transitions."""
-    return Replay(jnp.zeros((capacity, 2 * obs_size + 4)), jnp.zeros((), int))
+    return Replay(jnp.zeros((capacity, layout.width)), jnp.zeros((), int))
 
 
 def add(replay: Replay, rows: Float[Array, "batch row"]) -> Replay:

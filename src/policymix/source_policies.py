@@ -16,10 +16,11 @@ from jaxtyping import Array, Float
 
 from policymix import replay
 from policymix.agents.dqn import DQN, DQNState
+from policymix.agents.learner import Lesson
 from policymix.networks import MLP
 from policymix.progress import Advance
-from policymix.replay import Replay
-from policymix.types import Key
+from policymix.replay import Layout, Replay
+from policymix.types import Box, Key
 from policymix.vector_tasks import AbstractTasks, Policy, Round
 
 
@@ -119,7 +120,7 @@ def train_policy(
     agent = _agent(settings, obs.shape[1], tasks.num_actions)
     init_key, learn_key = jax.random.split(jax.random.key(seed))
     state = agent.init(init_key)
-    memory = replay.empty(settings.capacity, obs.shape[1])
+    memory = replay.empty(settings.capacity, _layout(obs.shape[1]))
     record, checkpoints = _Recorder(settings.copies), []
     rng = np.random.default_rng(seed)
     rows = None
@@ -176,12 +177,16 @@ class _Recorder:
 def _pack(
     obs: np.ndarray, actions: np.ndarray, outcome: Round, reward_scale: float
 ) -> np.ndarray:
-    """Rows as `replay.unpack` reads them."""
+    """Rows as the replay's layout has them."""
     reward = outcome.reward * reward_scale
     singles = (actions, reward, outcome.terminated, outcome.truncated)
     action, reward, terminated, truncated = (s[:, None] for s in singles)
     columns = (obs, action, reward, outcome.next_obs, terminated, truncated)
     return np.concatenate(columns, axis=1, dtype=np.float32)
+
+
+def _layout(obs_size: int) -> Layout:
+    return Layout(Box((-np.inf,) * obs_size, (np.inf,) * obs_size))
 
 
 def _agent(settings: PolicySettings, num_inputs: int, num_actions: int) -> DQN:
@@ -209,11 +214,11 @@ def _learn(
 ) -> tuple[DQNState, Replay]:
     """Write a round, then learn from replay."""
     memory = replay.add(memory, rows)
-    obs_size = agent.sizes[0]
+    unpack = jax.vmap(_layout(agent.sizes[0]).unpack)
 
     def update(state: DQNState, key: Key) -> tuple[DQNState, None]:
         batch = replay.sample(memory, key, settings.batch)
-        return agent.update(state, replay.unpack(batch, obs_size))[0], None
+        return agent.update(state, Lesson(unpack(batch)[0]))[0], None
 
     keys = jax.random.split(key, updates)
     state, _ = jax.lax.scan(update, state, keys)

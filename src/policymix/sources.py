@@ -122,25 +122,7 @@ class SourceLibrary:
             facts: anything JSON can hold (how the sources were trained, scores, …).
         """
         arrays: dict[str, np.ndarray] = {}
-        try:
-            records = [
-                {
-                    "name": source.name,
-                    "policy": to_record(source.policy, f"{i}.policy", arrays),
-                    "dynamics": to_record(source.dynamics, f"{i}.dynamics", arrays),
-                    "kernel": to_record(source.kernel, f"{i}.kernel", arrays),
-                }
-                for i, source in enumerate(self.sources)
-            ]
-            encoder = to_record(self.encoder, "encoder", arrays)
-        except RecordError as error:
-            raise SourceError(f"the library cannot be saved: {error}") from None
-        manifest = {
-            "spec": _spec_record(self.experts.spec),
-            "encoder": encoder,
-            "sources": records,
-            "facts": facts or {},
-        }
+        manifest = {**library_record(self, arrays), "facts": facts or {}}
         write_folder(Path(folder), pack(FORMAT, VERSION, manifest, arrays))
 
     @classmethod
@@ -149,7 +131,7 @@ class SourceLibrary:
         manifest = read_manifest(Path(folder), FORMAT, VERSION)
         reader = Reader(KINDS, read_arrays(Path(folder), manifest))
         try:
-            library = _read_library(manifest, reader)
+            library = read_library(manifest, reader)
         except RecordError as error:
             field, problem = error.field, error.problem
         except SourceError as error:
@@ -165,7 +147,29 @@ def library_facts(folder: str | Path) -> dict[str, Any]:
     return read_manifest(Path(folder), FORMAT, VERSION)["facts"]
 
 
-def _read_library(manifest: dict[str, Any], reader: Reader) -> SourceLibrary:
+def library_record(
+    library: SourceLibrary, arrays: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Describe a library; its arrays are added to `arrays`."""
+    try:
+        records = [
+            {
+                "name": source.name,
+                "policy": to_record(source.policy, f"{i}.policy", arrays),
+                "dynamics": to_record(source.dynamics, f"{i}.dynamics", arrays),
+                "kernel": to_record(source.kernel, f"{i}.kernel", arrays),
+            }
+            for i, source in enumerate(library.sources)
+        ]
+        encoder = to_record(library.encoder, "encoder", arrays)
+    except RecordError as error:
+        raise SourceError(f"the library cannot be saved: {error}") from None
+    spec = _spec_record(library.experts.spec)
+    return {"spec": spec, "encoder": encoder, "sources": records}
+
+
+def read_library(manifest: dict[str, Any], reader: Reader) -> SourceLibrary:
+    """Build the library that a record describes."""
     records = manifest.get("sources")
     if not isinstance(records, list):
         raise RecordError("sources", "not a list")

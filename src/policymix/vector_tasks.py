@@ -34,8 +34,8 @@ class AbstractTasks(abc.ABC):
     num_actions: int
 
     @abc.abstractmethod
-    def reset(self, seed: int) -> np.ndarray:
-        """Begin an episode in every copy, with seeds from `seed` on."""
+    def reset(self, seed: int | Sequence[int]) -> np.ndarray:
+        """Begin an episode in every copy, with seeds from `seed` on, or these."""
 
     @abc.abstractmethod
     def step(self, actions: np.ndarray, active: np.ndarray | None = None) -> Round:
@@ -49,6 +49,10 @@ def copies_of(variant: Variant, copies: int) -> AbstractTasks:
     return HostTasks(variant, copies)
 
 
+def _seeds(seed: int | Sequence[int], copies: int) -> Sequence[int]:
+    return range(seed, seed + copies) if isinstance(seed, int) else seed
+
+
 class DomainTasks(AbstractTasks):
     """Copies of a JAX domain, stepped by one compiled call."""
 
@@ -58,10 +62,9 @@ class DomainTasks(AbstractTasks):
             raise TypeError(f"{action} is not discrete")
         self._domain, self.copies, self.num_actions = domain, copies, action.n
 
-    def reset(self, seed: int) -> np.ndarray:
-        """Begin an episode in every copy, with seeds from `seed` on."""
-        seeds = np.arange(seed, seed + self.copies)
-        self._keys = jax.vmap(jax.random.key)(seeds)
+    def reset(self, seed: int | Sequence[int]) -> np.ndarray:
+        """Begin an episode in every copy, with seeds from `seed` on, or these."""
+        self._keys = jax.vmap(jax.random.key)(np.array(_seeds(seed, self.copies)))
         self._elapsed = np.zeros(self.copies, int)
         self._obs = np.array(_begin(self._domain, self._keys))
         return self._obs
@@ -109,9 +112,10 @@ class HostTasks(AbstractTasks):
         self.copies = copies
         self.num_actions = int(self._environments[0].action_space.n)
 
-    def reset(self, seed: int) -> np.ndarray:
-        """Begin an episode in every copy, with seeds from `seed` on."""
-        starts = [e.reset(seed=seed + i)[0] for i, e in enumerate(self._environments)]
+    def reset(self, seed: int | Sequence[int]) -> np.ndarray:
+        """Begin an episode in every copy, with seeds from `seed` on, or these."""
+        pairs = zip(self._environments, _seeds(seed, self.copies), strict=True)
+        starts = [environment.reset(seed=own)[0] for environment, own in pairs]
         self._obs = np.array(starts, np.float32)
         return self._obs
 

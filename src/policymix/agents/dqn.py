@@ -1,17 +1,19 @@
 """Deep Q-learning (Mnih et al. 2015), with double Q and Huber loss as settings."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, ArrayLike, Float, Int
+from jaxtyping import Array, ArrayLike, Float
 
+from policymix.agents.learner import AbstractLearner
 from policymix.descent import Descent, begin, descend
+from policymix.encoders import AbstractEncoder, Identity
 from policymix.kernels import as_float
 from policymix.networks import MLP, init_mlp, squared_weights
-from policymix.types import Key, Real, Scalar, Transition
+from policymix.types import Key, Observation, Real, Scalar
 
 
 class DQNState(NamedTuple):
@@ -21,14 +23,16 @@ class DQNState(NamedTuple):
     target: MLP
 
 
-class DQN(eqx.Module):
-    """Action values by a network: settings only, all state goes in and comes out.
+class DQN(AbstractLearner[DQNState]):
+    """Action values by a network.
 
     Args:
-        sizes: topology of the network, inputs and actions included.
         discount: γ.
+        sizes: topology of the network, inputs and outputs included.
+        encoder: turns an observation into the network's input.
         learning_rate: of Adam at first.
-        final_rate: of Adam after `decay_updates`, reached in a straight line.
+        final_rate: of Adam after `decay_updates`, reached in a straight line; by
+            default the rate stays as it is.
         decay_updates: how many updates that takes.
         penalty: L2 on the weights (not the biases), as in the paper.
         double: choose the bootstrap action by the online network.
@@ -36,49 +40,78 @@ class DQN(eqx.Module):
         clip: largest norm of a gradient.
     """
 
-    sizes: tuple[int, ...] = eqx.field(static=True)
     discount: Scalar = eqx.field(converter=as_float)
+    sizes: tuple[int, ...] = eqx.field(static=True)
+    encoder: AbstractEncoder = Identity()
     learning_rate: Scalar = eqx.field(converter=as_float, default=5e-4)
-    final_rate: Scalar = eqx.field(converter=as_float, default=5e-4)
+    final_rate: Scalar | None = eqx.field(
+        converter=lambda rate: None if rate is None else as_float(rate), default=None
+    )
     decay_updates: Scalar = eqx.field(converter=as_float, default=1.0)
     penalty: Scalar = eqx.field(converter=as_float, default=1e-6)
     double: bool = eqx.field(static=True, default=False)
     huber: bool = eqx.field(static=True, default=False)
-    clip: float = eqx.field(static=True, default=float("inf"))
+    clip: float | None = eqx.field(static=True, default=None)
+
+    @property
+    def outputs(self) -> int:
+        """Actions (CAPS: options)."""
+        return self.sizes[-1]
+
+    @property
+    def num_features(self) -> int:
+        """Width of the last hidden layer."""
+        return self.sizes[-2]
+
+    @property
+    def replays(self) -> bool:
+        """A network learns from replayed batches."""
+        return True
 
     def init(self, key: Key) -> DQNState:
         """Both networks start the same."""
         network = init_mlp(key, self.sizes)
         return DQNState(begin(self._optimiser, network), network)
 
-    def act(
-        self, key: Key, network: MLP, obs: Float[Array, " obs"], epsilon: Real
-    ) -> Int[Array, ""]:
-        """The best action, or any with probability ε."""
-        explore_key, action_key = jax.random.split(key)
-        values = network(obs)
-        anything = jax.random.randint(action_key, (), 0, values.size)
-        explores = jax.random.uniform(explore_key) < epsilon
-        return jnp.where(explores, anything, jnp.argmax(values))
+    def values(self, state: DQNState, obs: Observation) -> Float[Array, " outputs"]:
+        """The online network's."""
+        return state.online.parameters(self.encoder(obs))
 
-    def td_error(self, network: MLP, target: MLP, step: Transition) -> Scalar:
-        """The error r + γ Q⁻(s', a') − Q(s, a); only terminal states have no future."""
-        next_values = target(step.next_obs)
-        choosing = network(step.next_obs) if self.double else next_values
-        best = jax.lax.stop_gradient(next_values[jnp.argmax(choosing)])
-        future = jnp.where(step.terminated, 0.0, best)
-        return step.reward + self.discount * future - network(step.obs)[step.action]
+    def next_values(
+        self, state: DQNState, obs: Observation
+    ) -> tuple[Float[Array, " outputs"], Float[Array, " outputs"]]:
+        """The target network's; with double Q the online network chooses."""
+        bootstrapped = state.target(self.encoder(obs))
+        return (self.values(state, obs) if self.double else bootstrapped), bootstrapped
 
-    def loss(self, network: MLP, target: MLP, batch: Transition) -> Scalar:
+    def features(self, state: DQNState, obs: Observation) -> Float[Array, " features"]:
+        """The last hidden layer."""
+        return state.online.parameters.hidden(self.encoder(obs))
+
+    def loss(
+        self,
+        network: MLP,
+        obs: Any,
+        targets: Float[Array, "batch outputs"],
+        taught: Float[Array, "batch outputs"],
+    ) -> Scalar:
         """The mean loss of a batch and the penalty on the weights."""
-        errors = jax.vmap(self.td_error, (None, None, 0))(network, target, batch)
+        values = jax.vmap(lambda o: network(self.encoder(o)))(obs)
+        errors = taught * (targets - values)
         losses = optax.huber_loss(errors) if self.huber else jnp.square(errors)
-        return jnp.mean(losses) + self.penalty * squared_weights(network)
+        mean = jnp.mean(jnp.sum(losses, axis=1))
+        return mean + self.penalty * squared_weights(network)
 
-    def update(self, state: DQNState, batch: Transition) -> tuple[DQNState, Scalar]:
+    def fit(
+        self,
+        state: DQNState,
+        obs: Any,
+        targets: Float[Array, "batch outputs"],
+        taught: Float[Array, "batch outputs"],
+    ) -> tuple[DQNState, Scalar]:
         """One step of Adam; the target network stays."""
         loss, gradient = jax.value_and_grad(self.loss)(
-            state.online.parameters, state.target, batch
+            state.online.parameters, obs, targets, taught
         )
         online = descend(self._optimiser, state.online, gradient)
         return DQNState(online, state.target), loss
@@ -94,8 +127,13 @@ class DQN(eqx.Module):
 
     @property
     def _optimiser(self) -> optax.GradientTransformation:
+        first, last = self.learning_rate, self.final_rate
+
         def rate(count: ArrayLike) -> Array:
             share = jnp.minimum(count / self.decay_updates, 1.0)
-            return self.learning_rate + share * (self.final_rate - self.learning_rate)
+            return first if last is None else first + share * (last - first)
 
-        return optax.chain(optax.clip_by_global_norm(self.clip), optax.adam(rate))
+        adam = optax.adam(first if last is None else rate)
+        if self.clip is None:
+            return adam
+        return optax.chain(optax.clip_by_global_norm(self.clip), adam)

@@ -1,0 +1,242 @@
+"""Whole trials compiled: environment, behaviour, replay and learners in one scan.
+
+What makes it fast, each measured: trials move in lock step, so the replay has one write
+position; a row is written before rows are read; the random numbers of a chunk are drawn
+before its scan; target copies and tests happen between chunks; each core has its own
+shard of the trials.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, Mesh
+from jax.sharding import PartitionSpec as P
+from jaxtyping import Array, Bool, Float, Int
+
+from policymix.domains.base import AbstractDomain
+from policymix.lockstep import Carry, Draws, Plan, absorb, draw, lay_out, noise_of
+from policymix.trial import Outcome, Problem, Trial, begin, choose, greedy
+from policymix.types import Key, Keys, Observation
+
+AXIS = "trials"
+
+
+class World(NamedTuple):
+    """Who learns, and where."""
+
+    problem: Problem
+    domain: AbstractDomain
+
+
+def start(world: World, plan: Plan, keys: Keys) -> Carry:
+    """All trials before their first step."""
+
+    def one(key: Key) -> Trial:
+        begin_key, obs_key = jax.random.split(key)
+        return begin(world.problem, begin_key, world.domain.initial(obs_key))
+
+    return lay_out(world.problem, plan, jax.vmap(one)(keys))
+
+
+def chunk(world: World, plan: Plan, carry: Carry, keys: Keys) -> Carry:
+    """So many steps of all trials."""
+    problem, domain = world
+
+    def draw_one(key: Key) -> tuple[Draws, Observation]:
+        draw_key, start_key = jax.random.split(key)
+        starts = jax.vmap(domain.initial)(jax.random.split(start_key, plan.length))
+        return draw(problem, plan, draw_key), starts
+
+    def step(carry: Carry, chance: tuple[Draws, Observation]) -> tuple[Carry, None]:
+        draws, starts = chance
+        choices = jax.vmap(lambda t, d: choose(problem, t, noise_of(d)))(
+            carry.trials, draws
+        )
+        outcomes = jax.vmap(partial(advance, domain))(
+            carry.trials, choices[0], starts, draws.key
+        )
+        return absorb(problem, plan, carry, choices, outcomes, draws), None
+
+    chances = jax.vmap(draw_one, out_axes=1)(keys)
+    return jax.lax.scan(step, carry, chances)[0]
+
+
+def advance(
+    domain: AbstractDomain,
+    trial: Trial,
+    action: Int[Array, ""],
+    start: Observation,
+    key: Key,
+) -> Outcome:
+    """One step of one environment, and a new episode after an end."""
+    next_obs, reward, terminated = domain.step(key, trial.obs, action)
+    truncated = ~terminated & (trial.memory.elapsed + 1 >= domain.horizon)
+    obs = jnp.where(terminated | truncated, start, next_obs)
+    return Outcome(next_obs, reward, terminated, truncated, obs)
+
+
+class Walk(NamedTuple):
+    """A test episode on its way."""
+
+    obs: Observation
+    length: Int[Array, ""]
+    total: Float[Array, ""]
+    over: Bool[Array, ""]
+
+
+def examine(world: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
+    """Lengths and returns of greedy episodes: every trial from each of the keys."""
+    problem, domain = world
+
+    def begin_walk(key: Key) -> Walk:
+        obs = domain.initial(jax.random.fold_in(key, 0))
+        return Walk(obs, jnp.zeros((), int), jnp.zeros(()), jnp.zeros((), bool))
+
+    def one(trial: Trial, walk: Walk, key: Key) -> Walk:
+        # `fold_in` counts from 1, so that no step shares the key of the start.
+        step_key = jax.random.fold_in(key, walk.length + 1)
+        action = greedy(problem, trial, walk.obs)
+        obs, reward, terminated = domain.step(step_key, walk.obs, action)
+        length = walk.length + 1
+        over = terminated | (length >= domain.horizon)
+        walked = Walk(obs, length, walk.total + reward, over)
+        return jax.tree.map(lambda a, b: jnp.where(walk.over, a, b), walk, walked)
+
+    episodes = jax.vmap(one, (None, 0, 0))
+    step = jax.vmap(episodes, (0, 0, None))
+    count = trials.memory.episode.shape[0]
+    walks = jax.vmap(lambda _: jax.vmap(begin_walk)(keys))(jnp.arange(count))
+    walks = jax.lax.while_loop(
+        lambda walks: ~jnp.all(walks.over),
+        lambda walks: step(trials, walks, keys),
+        walks,
+    )
+    return walks.length, walks.total
+
+
+def mesh_of(trials: int) -> Mesh:
+    """As many devices as can have a shard each."""
+    devices = jax.devices()[: max(1, min(len(jax.devices()), trials))]
+    return jax.make_mesh(
+        (len(devices),), (AXIS,), devices=devices, axis_types=(AxisType.Auto,)
+    )
+
+
+SHARDED, WHOLE = P(AXIS), P()
+CARRY: Any = Carry(SHARDED, SHARDED, WHOLE)  # pyright: ignore[reportArgumentType]
+
+
+def _shards(mesh: Mesh, call: Callable, inputs: tuple, outputs: Any) -> Callable:
+    """Run a function of arrays on every device's share of the trials."""
+    return jax.shard_map(
+        call, mesh=mesh, in_specs=inputs, out_specs=outputs, check_vma=False
+    )
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _start(mesh: Mesh, rest: World, plan: Plan, arrays: World, keys: Keys) -> Carry:
+    def call(arrays: World, keys: Keys) -> Carry:
+        return start(eqx.combine(arrays, rest), plan, keys)
+
+    return _shards(mesh, call, (WHOLE, SHARDED), CARRY)(arrays, keys)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=(4,))
+def _chunk(
+    mesh: Mesh, rest: World, plan: Plan, arrays: World, carry: Carry, keys: Keys
+) -> Carry:
+    def call(arrays: World, carry: Carry, keys: Keys) -> Carry:
+        return chunk(eqx.combine(arrays, rest), plan, carry, keys)
+
+    inputs = (WHOLE, CARRY, SHARDED)
+    return _shards(mesh, call, inputs, CARRY)(arrays, carry, keys)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _examine(
+    mesh: Mesh, rest: World, arrays: World, trials: Trial, keys: Keys
+) -> tuple[Array, Array]:
+    def call(arrays: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
+        return examine(eqx.combine(arrays, rest), trials, keys)
+
+    inputs = (WHOLE, SHARDED, WHOLE)
+    return _shards(mesh, call, inputs, SHARDED)(arrays, trials, keys)
+
+
+@partial(jax.jit, static_argnums=(0,), donate_argnums=(2,))
+def refresh(rest: Problem, arrays: Problem, carry: Carry) -> Carry:
+    """Copy every trial's target network."""
+    agent = eqx.combine(arrays, rest).agent
+    trials = carry.trials
+    return carry._replace(
+        trials=trials._replace(agent=jax.vmap(agent.refresh)(trials.agent))
+    )
+
+
+@jax.jit
+def keys_of(seeds: Int[Array, " trials"], use: Int[Array, ""] | int) -> Keys:
+    """A key for every trial and use: which trials run beside it makes no difference."""
+    return jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(seed), use))(seeds)
+
+
+class CompiledLoop:
+    """Trials of a JAX domain; one shard of them on each device.
+
+    Args:
+        problem: who learns.
+        domain: where.
+        plan: numbers that shape the program.
+        seeds: one for each trial.
+        exams: seeds of the test episodes, the same in every test.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        domain: AbstractDomain,
+        plan: Plan,
+        seeds: np.ndarray,
+        exams: Sequence[int],
+    ):
+        self._mesh = mesh_of(len(seeds))
+        idle = -len(seeds) % self._mesh.size
+        self._count, self._plan = len(seeds), plan
+        self._exams = keys_of(jnp.asarray(exams), 0)
+        self._seeds = jnp.asarray(np.append(seeds, seeds[:1].repeat(idle)))
+        world = World(problem, domain)
+        self._arrays, self._rest = eqx.partition(world, eqx.is_array)
+        self._taken = 0
+        self._carry = _start(
+            self._mesh, self._rest, plan, self._arrays, keys_of(self._seeds, 0)
+        )
+
+    def advance(self, length: int) -> None:
+        """One chunk of steps."""
+        self._taken += 1
+        keys, plan = keys_of(self._seeds, self._taken), self._plan
+        self._carry = _chunk(
+            *(self._mesh, self._rest, plan._replace(length=length)),
+            *(self._arrays, self._carry, keys),
+        )
+
+    def refresh(self) -> None:
+        """Copy the target networks."""
+        rest, arrays = self._rest.problem, self._arrays.problem
+        self._carry = refresh(rest, arrays, self._carry)
+
+    def examine(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and returns of test episodes, one row for each trial."""
+        lengths, totals = _examine(
+            *(self._mesh, self._rest, self._arrays, self._carry.trials, self._exams)
+        )
+        return np.asarray(lengths)[: self._count], np.asarray(totals)[: self._count]
+
+    @property
+    def trials(self) -> Trial:
+        """The state of every trial."""
+        return jax.tree.map(lambda x: x[: self._count], self._carry.trials)

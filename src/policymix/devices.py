@@ -1,0 +1,19 @@
+"""Trials side by side: one shard of them on every core, or on every accelerator."""
+
+import os
+
+
+def use_every_core() -> None:
+    """Let JAX see each CPU core as a device; call it before JAX's first computation.
+
+    Leaves a choice of the user's (JAX_NUM_CPU_DEVICES) alone, and does nothing once JAX
+    has started.
+    """
+    import jax
+
+    if os.environ.get("JAX_NUM_CPU_DEVICES"):
+        return
+    try:
+        jax.config.update("jax_num_cpu_devices", len(os.sched_getaffinity(0)))
+    except RuntimeError:
+        return

@@ -1,0 +1,123 @@
+"""Many trials that move in lock step: what the compiled and the host loop share.
+
+All trials of a batch take the same number of steps, so their replays have one write
+position: an in-place slice update, where a position per trial would be a scatter.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from policymix.agents.learner import Noise
+from policymix.trial import Outcome, Problem, Trial, learn, observe
+from policymix.types import DiscreteAction, Key
+
+SINGLE = 5
+"""Uniform numbers of a `Noise` besides those for its arms."""
+
+
+class Plan(NamedTuple):
+    """Numbers that shape the program."""
+
+    length: int
+    """Steps of a chunk."""
+    batch: int
+    capacity: int
+    updates: int | str
+    """As in `Settings`."""
+
+
+class Carry(NamedTuple):
+    """Trials along a leading axis, and their replays."""
+
+    trials: Trial
+    rows: Float[Array, "trials capacity row"]
+    written: Int[Array, ""]
+
+
+class Draws(NamedTuple):
+    """What chance contributes to one step."""
+
+    uniforms: Float[Array, " uniforms"]
+    picks: Float[Array, " batch"]
+    key: Key
+
+
+def draw(problem: Problem, plan: Plan, key: Key) -> Draws:
+    """The draws of every step of a chunk at once, which is far cheaper than in it."""
+    uniform_key, pick_key, step_key = jax.random.split(key, 3)
+    uniforms = SINGLE + problem.method.arms.advised.size
+    return Draws(
+        jax.random.uniform(uniform_key, (plan.length, uniforms)),
+        jax.random.uniform(pick_key, (plan.length, plan.batch)),
+        jax.random.split(step_key, plan.length),
+    )
+
+
+def noise_of(draws: Draws) -> Noise:
+    """Give every uniform number its name."""
+    explore, anything, reuse, follow, leave = draws.uniforms[:SINGLE]
+    return Noise(explore, anything, reuse, follow, leave, draws.uniforms[SINGLE:])
+
+
+def lay_out(problem: Problem, plan: Plan, trials: Trial) -> Carry:
+    """Trials with empty replays."""
+    count = trials.memory.episode.shape[0]
+    rows = jnp.zeros((count, plan.capacity, problem.layout.width))
+    return Carry(trials, rows, jnp.zeros((), int))
+
+
+def absorb(
+    problem: Problem,
+    plan: Plan,
+    carry: Carry,
+    choices: tuple[DiscreteAction, Int[Array, ""]],
+    outcomes: Outcome,
+    draws: Draws,
+) -> Carry:
+    """Write one step of every trial, then let every trial learn."""
+    trials, rows = jax.vmap(
+        lambda trial, choice, outcome, draws: observe(
+            problem, trial, choice, outcome, noise_of(draws), carry.written
+        )
+    )(carry.trials, choices, outcomes, draws)
+    place = carry.written % plan.capacity
+    buffer = jax.lax.dynamic_update_slice(carry.rows, rows[:, None], (0, place, 0))
+    written = carry.written + 1
+    filled = jnp.minimum(written, plan.capacity)
+    lengths = carry.trials.memory.elapsed + 1
+    ended = outcomes.terminated | outcomes.truncated
+
+    def one(
+        trial: Trial,
+        replay: Float[Array, "capacity row"],
+        row: Float[Array, " row"],
+        option: Int[Array, ""],
+        draws: Draws,
+        due: Int[Array, ""],
+    ) -> Trial:
+        if plan.updates == "step":
+            sampled = replay[(draws.picks * filled).astype(int)]
+            return learn(problem, trial, sampled, row, option, carry.written)
+
+        def again(i: Int[Array, ""], trial: Trial) -> Trial:
+            key = jax.random.fold_in(draws.key, i)
+            places = jax.random.randint(key, (plan.batch,), 0, filled)
+            sampled, step = replay[places], carry.written
+            return learn(problem, trial, sampled, row, option, step, online=False)
+
+        return jax.lax.fori_loop(0, due, again, trial)
+
+    due = updates_due(plan, lengths, ended)
+    trials = jax.vmap(one)(trials, buffer, rows, choices[1], draws, due)
+    return Carry(trials, buffer, written)
+
+
+def updates_due(
+    plan: Plan, lengths: Int[Array, " trials"], ended: Bool[Array, " trials"]
+) -> Int[Array, " trials"]:
+    """How many updates follow this step when they come after episodes."""
+    count = lengths if isinstance(plan.updates, str) else plan.updates
+    return jnp.where(ended, count, 0)

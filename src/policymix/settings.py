@@ -1,0 +1,104 @@
+"""The paper's table of hyper-parameters, and the defaults for any other task."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Numbers of one experiment; every method reads those that concern it."""
+
+    steps: int = 50_000
+    """Target samples of a trial."""
+    horizon: int = 1_000
+    """Steps after which an episode of the target is cut off."""
+    evaluate_every: int = 1_000
+    evaluation_episodes: int = 10
+    discount: float = 0.99
+    epsilon_start: float = 1.0
+    epsilon_decay: float = 0.99
+    """Per episode."""
+    epsilon_floor: float = 0.01
+    layers: tuple[int, ...] | None = (64, 64)
+    """Hidden layers of the DQN; None learns a table."""
+    initial_value: float = 0.0
+    """Of a table."""
+    learning_rate: float = 5e-4
+    shaped_rate: float = 2e-4
+    """Learning rate of methods whose values are guided by a potential."""
+    batch: int = 32
+    capacity: int = 20_000
+    refresh_every: int = 500
+    """Steps between copies of the target network."""
+    penalty: float = 1e-6
+    double: bool = False
+    huber: bool = False
+    updates: int | str = "step"
+    """One update per "step"; after each "episode" as many as it had steps; or a number
+    of updates after each episode."""
+    mixture_layers: tuple[int, ...] = (30, 30)
+    mixture_rate: float = 1e-3
+    epochs: int = 3
+    """Steps of Adam on each batch of the mixture."""
+    scale: float = 2.0
+    """c."""
+    gate_bonus: float = 0.03
+    gate_keep: float = 0.8
+    gate_burden: float = 0.1
+    gate_margin: float = 0.05
+    mapse_reuse: float = 0.85
+    """p_t = reuse^episode."""
+    ucb_reuse: float = 0.85
+    exit_rate: float = 0.01
+    """Of CAPS."""
+    prql_reuse: float = 0.95
+    """Per step of an episode."""
+    prql_growth: float = 0.05
+    """Of the inverse temperature, per episode."""
+    jumpstart_shrink: float = 0.95
+    """Of the guide's horizon, per episode."""
+
+
+PAPER = {
+    "maze": Settings(
+        steps=200_000,
+        horizon=300,
+        evaluate_every=2_000,
+        evaluation_episodes=1,
+        discount=0.95,
+        epsilon_start=0.12,
+        epsilon_decay=1.0,
+        epsilon_floor=0.12,
+        layers=None,
+        learning_rate=0.8,
+        shaped_rate=0.8,
+        capacity=5_000,
+        refresh_every=2_000,
+        epochs=4,
+        scale=1.0,
+        mapse_reuse=0.99,
+        exit_rate=0.4,
+    ),
+    "cartpole": Settings(
+        steps=10_000,
+        horizon=500,
+        evaluate_every=500,
+        discount=0.98,
+        layers=(40, 40),
+        capacity=5_000,
+    ),
+    "lander": Settings(
+        steps=50_000,
+        evaluate_every=2_500,
+        evaluation_episodes=5,
+        epsilon_decay=0.9925,
+        layers=(120, 100),
+        batch=64,
+        refresh_every=100,
+        epochs=1,
+        scale=20.0,
+        mapse_reuse=0.9,
+        ucb_reuse=0.95,
+        exit_rate=1e-4,
+    ),
+}
+"""Settings of the three domains, from the paper's table where it has them."""

@@ -1,0 +1,162 @@
+"""An agent that has learned: ask it, test it, keep it in a folder."""
+
+import dataclasses
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from policymix.belief import Belief
+from policymix.catalogue import TransferTask, find_domain, mean_score
+from policymix.episodes import play
+from policymix.errors import FileFormatError, PolicymixError
+from policymix.files import (
+    MANIFEST,
+    RESTORE,
+    pack,
+    read_arrays,
+    read_manifest,
+    write_folder,
+)
+from policymix.methods import METHODS, find_recipe
+from policymix.problems import build_problem
+from policymix.records import Reader, RecordError
+from policymix.settings import Settings
+from policymix.sources import KINDS, library_record, read_library
+from policymix.trial import Problem, Trial, begin, greedy
+
+FORMAT, VERSION = "policymix trained agent", 1
+
+
+@dataclass(frozen=True)
+class TrainedAgent:
+    """One trial's result."""
+
+    task: TransferTask
+    method: str
+    settings: Settings
+    problem: Problem
+    trial: Trial
+
+    def predict(self, obs: Any) -> Any:
+        """The greedy action in one state, or an array of them for many states."""
+        rows = np.asarray(obs)
+        shape = self.problem.spec.observation.shape
+        if rows.shape == shape:
+            return int(self._act(rows[None])[0])
+        if rows.shape[1:] != shape or rows.ndim != len(shape) + 1:
+            raise PolicymixError(
+                f"an observation of shape {rows.shape} was given: this agent acts on "
+                f"{shape}, or on rows of that shape"
+            )
+        return self._act(rows)
+
+    def evaluate(self, episodes: int = 10, seed: int = 6_000_000) -> float:
+        """The mean score of greedy episodes, in the domain's measure."""
+        target = self.task.domain.family().target
+        return mean_score(self.task.domain, play(target, self._act, episodes, seed))
+
+    @property
+    def belief(self) -> Belief:
+        """Which source the agent trusts where; only methods with a mixture have one."""
+        mixture = self.problem.mixture
+        if mixture is None:
+            raise PolicymixError(
+                f"{self.method} learns no mixture. Train mars, mapse or another "
+                "method that does"
+            )
+        return Belief(self.task.sources, mixture, self.trial.mixture)
+
+    def save(self, folder: str | Path) -> None:
+        """Write a new folder; only methods that have a name can be saved."""
+        if not _named(self.method, len(self.task.sources)):
+            raise PolicymixError(
+                f"the method {self.method!r} has no name to load it by: add its recipe "
+                "to policymix.methods.METHODS under that name first"
+            )
+        arrays: dict[str, np.ndarray] = {}
+        facts = {
+            "domain": self.task.domain.name,
+            "method": self.method,
+            "settings": dataclasses.asdict(self.settings),
+            "library": library_record(self.task.sources, arrays),
+        }
+        for place, leaf in enumerate(jax.tree.leaves(self.trial)):
+            arrays[f"trial.{place}"] = np.asarray(leaf)
+        write_folder(Path(folder), pack(FORMAT, VERSION, facts, arrays))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "TrainedAgent":
+        """Read a folder; no code in it is ever executed."""
+        facts = read_manifest(Path(folder), FORMAT, VERSION)
+        arrays = read_arrays(Path(folder), facts)
+        try:
+            return _read(cls, facts, arrays)
+        except RecordError as error:
+            field, problem = error.field, error.problem
+        except (PolicymixError, TypeError, KeyError, ValueError) as error:
+            field, problem = "facts", str(error)
+        path = Path(folder) / MANIFEST
+        raise FileFormatError(path, field, problem, RESTORE)
+
+    def _act(self, obs: np.ndarray) -> np.ndarray:
+        arrays, rest = eqx.partition(self.problem, eqx.is_array)
+        return np.asarray(_greedy(rest, arrays, self.trial, jnp.asarray(obs)))
+
+
+@partial(jax.jit, static_argnums=(0,))
+def _greedy(rest: Problem, arrays: Problem, trial: Trial, obs: Array) -> Array:
+    problem = eqx.combine(arrays, rest)
+    return jax.vmap(partial(greedy, problem, trial))(obs)
+
+
+def _named(method: str, sources: int) -> bool:
+    return method in METHODS or method in {f"phi{i + 1}" for i in range(sources)}
+
+
+def _read(
+    cls: type[TrainedAgent], facts: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> TrainedAgent:
+    states = {name for name in arrays if name.startswith("trial.")}
+    reader = Reader(KINDS, {k: v for k, v in arrays.items() if k not in states})
+    library = read_library(facts["library"], reader)
+    task = TransferTask(find_domain(facts["domain"]), library, {})
+    settings = _read_settings(facts["settings"])
+    method = facts["method"]
+    find_recipe(method, len(library))
+    problem = build_problem(task, method, settings)
+    observation = problem.spec.observation
+    zeros = jnp.zeros(observation.shape, float if observation.shape else int)
+    shapes = jax.eval_shape(partial(begin, problem), jax.random.key(0), zeros)
+    expected, structure = jax.tree.flatten(shapes)
+    if states != {f"trial.{place}" for place in range(len(expected))}:
+        raise RecordError("trial", f"{len(states)} arrays instead of {len(expected)}")
+    leaves = []
+    for place, wanted in enumerate(expected):
+        leaf = arrays[f"trial.{place}"]
+        if leaf.shape != wanted.shape or leaf.dtype != wanted.dtype:
+            raise RecordError(f"trial.{place}", f"{leaf.shape} is not {wanted.shape}")
+        leaves.append(jnp.asarray(leaf))
+    trial = jax.tree.unflatten(structure, leaves)
+    return cls(task, method, settings, problem, trial)
+
+
+def _read_settings(record: dict[str, Any]) -> Settings:
+    """Settings from JSON, each field of the type of its default."""
+    known = {field.name: field.default for field in dataclasses.fields(Settings)}
+    if set(record) != set(known):
+        raise RecordError("settings", "not the fields of Settings")
+    values = {}
+    for name, value in record.items():
+        value = tuple(value) if isinstance(value, list) else value
+        flexible = name in ("layers", "updates")
+        if not flexible and type(value) is not type(known[name]):
+            raise RecordError(f"settings.{name}", f"{value!r} has the wrong type")
+        values[name] = value
+    return Settings(**values)

@@ -1,0 +1,229 @@
+"""Train many trials of a method on a task: the interface that users meet."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from policymix.catalogue import TransferTask, load_task
+from policymix.compiled_loop import CompiledLoop
+from policymix.domains.base import AbstractDomain
+from policymix.errors import PolicymixError
+from policymix.host_loop import HostLoop
+from policymix.lockstep import Plan
+from policymix.methods import Recipe
+from policymix.problems import build_problem, settings_of
+from policymix.progress import bars
+from policymix.settings import Settings
+from policymix.trained import TrainedAgent
+from policymix.trial import Problem, Trial, faults
+
+EXAM_SEED = 5_000_000
+"""First seed of the test episodes; no trial has it."""
+
+
+class Row(NamedTuple):
+    """One evaluation of one trial."""
+
+    domain: str
+    method: str
+    trial: int
+    seed: int
+    step: int
+    score: float
+
+
+class Result(NamedTuple):
+    """A test episode, as far as scores look at it."""
+
+    length: int
+    total: float
+
+
+class TrialError(PolicymixError):
+    """A trial met a number that is not finite; `rows` holds what it had reached."""
+
+    def __init__(self, message: str, rows: list[Row]):
+        self.rows = rows
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What training gives: an agent for each trial, and their learning curves."""
+
+    agents: tuple[TrainedAgent, ...]
+    rows: tuple[Row, ...]
+
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Steps of the evaluations, and scores [evaluations, trials]."""
+        steps = sorted({row.step for row in self.rows})
+        scores = np.array([row.score for row in self.rows])
+        return np.array(steps), scores.reshape(len(steps), len(self.agents))
+
+
+def train(
+    task: TransferTask | str,
+    method: str | Recipe = "mars",
+    *,
+    steps: int | None = None,
+    seed: int = 0,
+    trials: int = 1,
+    settings: Settings | None = None,
+    progress: bool = True,
+) -> Training:
+    """Learn the target of a task with the help of its sources.
+
+    Args:
+        task: from `load_task`, or a domain's name.
+        method: "mars", "mapse", "scratch", …, or a recipe of your own.
+        steps: samples of the target; by default those of the settings.
+        seed: trial t has seed + t.
+        trials: independent repetitions, run side by side.
+        settings: by default the paper's for its domains.
+        progress: show a bar with samples, speed, score and time left.
+    """
+    task = load_task(task) if isinstance(task, str) else task
+    work = Work.of(task, method, steps, seed, trials, settings)
+    rows: list[Row] = []
+    with bars(quiet=not progress) as begin:
+        advance = begin(f"{task.domain.name} {work.name}", work.samples, "score")
+        for news in work.run():
+            rows += news
+            advance(work.taken, float(np.mean([row.score for row in news])))
+    return Training(work.agents(), tuple(rows))
+
+
+def check_numbers(settings: Settings, trials: int) -> None:
+    """Complain of numbers that make no run."""
+    positive = {
+        "steps": settings.steps,
+        "trials": trials,
+        "evaluate_every": settings.evaluate_every,
+        "evaluation_episodes": settings.evaluation_episodes,
+        "batch": settings.batch,
+        "capacity": settings.capacity,
+        "refresh_every": settings.refresh_every,
+    }
+    for name, number in positive.items():
+        if number < 1:
+            raise PolicymixError(f"{name} is {number}: it must be at least 1")
+
+
+class Work:
+    """A method's trials on a task, ready to run.
+
+    `run` yields the rows of each evaluation; `taken` is the number of samples since
+    the evaluation before.
+    """
+
+    def __init__(
+        self,
+        task: TransferTask,
+        method: str | Recipe,
+        settings: Settings,
+        seeds: np.ndarray,
+    ):
+        self.task, self.method, self.settings = task, method, settings
+        self.name = method if isinstance(method, str) else method.__name__
+        self.seeds, self.taken = seeds, 0
+        self.problem = build_problem(task, method, settings)
+        chunk = math.gcd(settings.refresh_every, settings.evaluate_every)
+        self.plan = Plan(
+            min(chunk, settings.steps),
+            *(settings.batch, settings.capacity, settings.updates),
+        )
+        self.loop = make_loop(task, self.problem, self.plan, settings, seeds)
+
+    @classmethod
+    def of(
+        cls,
+        task: TransferTask,
+        method: str | Recipe,
+        steps: int | None,
+        seed: int,
+        trials: int,
+        settings: Settings | None,
+    ) -> "Work":
+        """Fill in what was not given."""
+        settings = settings_of(task) if settings is None else settings
+        if steps is not None:
+            settings = replace(settings, steps=steps)
+        check_numbers(settings, trials)
+        return cls(task, method, settings, np.arange(seed, seed + trials))
+
+    @property
+    def samples(self) -> int:
+        """Of all trials together."""
+        return self.settings.steps * len(self.seeds)
+
+    def run(self) -> Iterator[list[Row]]:
+        """Train to the end; the first rows are from before the first step."""
+        settings, step = self.settings, 0
+        yield self._evaluate(step)
+        while step < settings.steps:
+            length = min(self.plan.length, settings.steps - step)
+            self.loop.advance(length)
+            step += length
+            self.taken += length * len(self.seeds)
+            if step % settings.refresh_every == 0:
+                self.loop.refresh()
+            if step % settings.evaluate_every == 0 or step == settings.steps:
+                yield self._evaluate(step)
+                self.taken = 0
+
+    def agents(self) -> tuple[TrainedAgent, ...]:
+        """What every trial has learned."""
+        trials = self.loop.trials
+        return tuple(
+            TrainedAgent(
+                *(self.task, self.name, self.settings, self.problem),
+                jax.tree.map(lambda x, place=place: x[place], trials),
+            )
+            for place in range(len(self.seeds))
+        )
+
+    def _evaluate(self, step: int) -> list[Row]:
+        lengths, totals = self.loop.examine()
+        domain = self.task.domain
+        rows = []
+        for place, seed in enumerate(self.seeds.tolist()):
+            episodes = zip(lengths[place], totals[place], strict=True)
+            scores = [domain.score(Result(int(n), float(r))) for n, r in episodes]
+            score = float(np.mean(scores))
+            rows.append(Row(domain.name, self.name, place, seed, step, score))
+        self._check(self.loop.trials, rows)
+        return rows
+
+    def _check(self, trials: Trial, rows: list[Row]) -> None:
+        """Stop at the first number that is not finite."""
+        codes = np.asarray(trials.fault.code)
+        if not codes.any():
+            return
+        place = int(np.argmax(codes > 0))
+        what = faults(self.task.sources.names)[codes[place]]
+        step = int(trials.fault.step[place])
+        raise TrialError(
+            f"{self.name}, trial {place} (seed {self.seeds[place]}), step {step}: "
+            f"{what} is not a finite number. Mend it there, or, if it is the "
+            "learner's, lower its learning rate",
+            rows,
+        )
+
+
+def make_loop(
+    task: TransferTask,
+    problem: Problem,
+    plan: Plan,
+    settings: Settings,
+    seeds: np.ndarray,
+) -> CompiledLoop | HostLoop:
+    """The compiled loop for JAX domains, the host's for Gymnasium environments."""
+    target: Any = task.domain.family().target
+    exams = [EXAM_SEED + i for i in range(settings.evaluation_episodes)]
+    if isinstance(target, AbstractDomain):
+        return CompiledLoop(problem, target, plan, seeds, exams)
+    return HostLoop(problem, target, plan, seeds, exams)

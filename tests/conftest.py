@@ -1,13 +1,12 @@
 """JAX is strict in every test: no silent broadcasting, no key used twice."""
 
-from policymix.devices import use_every_core
-
-use_every_core()  # before anything below starts JAX
-
 import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
+from policymix.devices import use_every_core
+
+use_every_core()
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_debug_key_reuse", True)
 

@@ -24,6 +24,7 @@ LAYERS = (
     {"checks", "demo", "compiled_loop", "trained"},
     {"host_loop"},
     {"training"},
+    {"runs"},
     {"commands"},
     {"cli", "__init__"},
 )

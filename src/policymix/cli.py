@@ -91,6 +91,39 @@ class Sources:
 
 
 @dataclass(frozen=True)
+class Run:
+    """Train methods on a domain's target and write every evaluation to a folder.
+
+    Methods: mars, mars-explicit, mars-lookahead, mars-reward, mapse, caps, ucb, prql,
+    jumpstart, phi1, phi2, …, follow, oracle, scratch.
+
+    Example: policymix run cartpole --methods mars scratch --trials 20 --out my-run
+    """
+
+    place: Positional[str]
+    """maze, cartpole or lander, or a library folder."""
+    out: Path
+    """A folder that does not exist yet."""
+    methods: tuple[str, ...] = ("mars", "scratch")
+    """Which methods to compare."""
+    trials: int = 10
+    """Repetitions of each, run side by side."""
+    seed: int = 0
+    """Trial t has seed + t."""
+    steps: int | None = None
+    """Samples of the target in each trial; by default the domain's."""
+
+    def run(self) -> int:
+        """Train and write."""
+        from policymix.commands import run_methods
+
+        run_methods(
+            *(self.place, self.methods, self.trials, self.seed, self.steps, self.out)
+        )
+        return 0
+
+
+@dataclass(frozen=True)
 class Check:
     """Check that a transfer task is sound; exit status 1 when it is not.
 
@@ -110,6 +143,7 @@ class Check:
 Command = (
     Annotated[Demo, subcommand("demo")]
     | Annotated[Sources, subcommand("sources")]
+    | Annotated[Run, subcommand("run")]
     | Annotated[Check, subcommand("check")]
 )
 
@@ -125,6 +159,9 @@ def main() -> None:
         config=(tyro.conf.OmitArgPrefixes,),
     )
     try:
+        from policymix.devices import use_every_core
+
+        use_every_core()
         status = command.run()
     except PolicymixError as error:
         sys.exit(f"policymix: {error}")

@@ -1,18 +1,23 @@
 """What the commands do and print."""
 
-import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from policymix.catalogue import find_domain, load_task
+from policymix.catalogue import TransferTask, find_domain, load_task
 from policymix.checks import check_task
 from policymix.errors import PolicymixError
 from policymix.libraries.training import train_library
+from policymix.problems import settings_of
 from policymix.progress import bars
-from policymix.records import to_record
+from policymix.runs import FACTS, ROWS, run
+from policymix.sources import fingerprint
+from policymix.training import Row
 
 
 def train_sources(domain: str, out: Path, seed: int) -> None:
@@ -49,7 +54,7 @@ def show_sources(place: str) -> None:
             f"{row['target_error']:.2g}",
             f"{row['own_still']:.2g}",
             f"{row['samples']:,}",
-            digest(source),
+            fingerprint(source)[:8],
         )
     console = Console()
     console.print(table)
@@ -61,14 +66,46 @@ def show_sources(place: str) -> None:
     console.print(f"made by: {facts['command']}", highlight=False)
 
 
-def digest(source: object) -> str:
-    """The first digits of a source's fingerprint."""
-    arrays: dict = {}
-    record = to_record(source, "source", arrays)
-    content = repr(record).encode() + b"".join(
-        arrays[name].tobytes() for name in sorted(arrays)
-    )
-    return hashlib.sha256(content).hexdigest()[:8]
+def run_methods(
+    place: str,
+    methods: Sequence[str],
+    trials: int,
+    seed: int,
+    steps: int | None,
+    out: Path,
+) -> None:
+    """Train methods with bars, write the run's folder and print a summary."""
+    task = load_task(place)
+    settings = settings_of(task)
+    if steps is not None:
+        settings = replace(settings, steps=steps)
+    with bars() as begin:
+        rows = run(task, methods, settings, seed, trials, out, begin)
+    console = Console()
+    console.print(summary(task, rows))
+    console.print(f"rows: {out / ROWS}   facts: {out / FACTS}", soft_wrap=True)
+
+
+def summary(task: TransferTask, rows: Sequence[Row]) -> Table:
+    """Mean and standard error over trials, of the whole run and at its end."""
+    trials = 1 + max(row.trial for row in rows)
+    title = f"{task.domain.name}: {task.domain.measure}, {trials} trials"
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    for column in ("mean of the run", "at the end"):
+        table.add_column(f"{column}\n(± standard error)", justify="right")
+    for method in dict.fromkeys(row.method for row in rows):
+        scores = np.array([row.score for row in rows if row.method == method])
+        curves = scores.reshape(-1, trials)
+        table.add_row(method, *map(mean_and_error, (curves.mean(axis=0), curves[-1])))
+    return table
+
+
+def mean_and_error(values: np.ndarray) -> str:
+    """A mean over trials with its standard error."""
+    if len(values) < 2:
+        return f"{values.mean():.1f}"
+    return f"{values.mean():.1f} ± {values.std(ddof=1) / len(values) ** 0.5:.1f}"
 
 
 def check(place: str) -> int:

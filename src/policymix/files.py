@@ -52,6 +52,21 @@ def write_folder(path: Path, files: dict[str, bytes]) -> None:
         raise
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Write or replace one file; a reader sees the old or the new one, never half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.new")
+    try:
+        with scratch.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
 def pack(
     form: str, version: int, facts: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> dict[str, bytes]:

@@ -45,8 +45,8 @@ def bars(console: Console | None = None, quiet: bool = False) -> Iterator[Begin]
         yield silent
         return
     columns = (
-        TextColumn("{task.description:<24}"),
-        BarColumn(bar_width=24),
+        TextColumn("{task.description:<16}"),
+        BarColumn(bar_width=12),
         MofNCompleteColumn(),
         Speed(),
         TextColumn("{task.fields[figure]}"),

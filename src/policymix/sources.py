@@ -1,5 +1,6 @@
 """What we know: source tasks and their library."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -140,6 +141,16 @@ class SourceLibrary:
             return library
         path = Path(folder) / MANIFEST
         raise FileFormatError(path, field, problem, RESTORE)
+
+
+def fingerprint(source: SourceTask) -> str:
+    """SHA-256 of all that a source is."""
+    arrays: dict[str, np.ndarray] = {}
+    record = to_record(source, "source", arrays)
+    content = repr(record).encode() + b"".join(
+        arrays[name].tobytes() for name in sorted(arrays)
+    )
+    return hashlib.sha256(content).hexdigest()
 
 
 def library_facts(folder: str | Path) -> dict[str, Any]:

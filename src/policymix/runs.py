@@ -1,0 +1,112 @@
+"""A run's folder: what was run, and one row for every evaluation of every trial."""
+
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from policymix.catalogue import TransferTask
+from policymix.errors import PolicymixError
+from policymix.files import canonical, write_file
+from policymix.methods import find_recipe
+from policymix.progress import Begin
+from policymix.settings import Settings
+from policymix.sources import fingerprint
+from policymix.training import Row, TrialError, Work
+
+FACTS, ROWS = "run.json", "evaluations.csv"
+HEADER = ",".join(Row._fields)
+PACKAGES = ("policymix", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium")
+
+
+def run(
+    task: TransferTask,
+    methods: Sequence[str],
+    settings: Settings,
+    seed: int,
+    trials: int,
+    out: Path,
+    begin: Begin,
+) -> list[Row]:
+    """Train every method and write the run's folder as it goes.
+
+    What one method has reached stays in the folder, whatever happens to the next.
+
+    Args:
+        task: a target and its sources.
+        methods: their names, each once.
+        settings: shared by all.
+        seed: trial t has seed + t.
+        trials: of every method.
+        out: a folder that does not exist yet, or is empty.
+        begin: reports on the progress.
+    """
+    for name in methods:
+        find_recipe(name, len(task.sources))
+    if len(set(methods)) < len(methods):
+        raise PolicymixError(f"a method is named twice in {', '.join(methods)}")
+    if out.exists() and (out.is_file() or any(out.iterdir())):
+        raise PolicymixError(f"{out} exists already. Choose another folder for --out")
+    facts = describe(task, methods, settings, seed, trials)
+    rows: list[Row] = []
+    bars = {name: begin(name, settings.steps * trials, "score") for name in methods}
+    try:
+        for name in methods:
+            started = time.perf_counter()
+            work = Work.of(task, name, None, seed, trials, settings)
+            for news in work.run():
+                rows += news
+                score = sum(row.score for row in news) / len(news)
+                bars[name](work.taken, score)
+            facts["wall_seconds"][name] = time.perf_counter() - started
+            write(out, facts, rows)
+    except TrialError as error:
+        rows += error.rows
+        write(out, {**facts, "status": f"stopped: {error}"}, rows)
+        raise
+    except KeyboardInterrupt:
+        write(out, {**facts, "status": "interrupted"}, rows)
+        raise
+    write(out, {**facts, "status": "finished"}, rows)
+    return rows
+
+
+def describe(
+    task: TransferTask,
+    methods: Sequence[str],
+    settings: Settings,
+    seed: int,
+    trials: int,
+) -> dict[str, Any]:
+    """All that a reader needs to know in order to run it again."""
+    device, sources = jax.devices()[0], task.sources.sources
+    return {
+        "format": "policymix run",
+        "version": 1,
+        "status": "running",
+        "domain": task.domain.name,
+        "measure": task.domain.measure,
+        "methods": list(methods),
+        "seed": seed,
+        "trials": trials,
+        "settings": asdict(settings),
+        "sources": {source.name: fingerprint(source) for source in sources},
+        "versions": {
+            "python": platform.python_version(),
+            **{package: version(package) for package in PACKAGES},
+        },
+        "devices": f"{len(jax.devices())} × {device.device_kind}",
+        "wall_seconds": {},
+    }
+
+
+def write(out: Path, facts: dict[str, Any], rows: Sequence[Row]) -> None:
+    """Both files, each whole."""
+    lines = [HEADER, *(",".join(str(value) for value in row) for row in rows)]
+    write_file(out / ROWS, ("\n".join(lines) + "\n").encode())
+    write_file(out / FACTS, canonical(facts))

@@ -1,18 +1,25 @@
 """Tasks of a few states whose values are known, and helpers to play with them."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool
 
 from policymix.agents.learner import Noise
 from policymix.catalogue import Domain, TransferTask
 from policymix.domains.base import AbstractDomain, Family, Step
+from policymix.dynamics import TableDynamics
 from policymix.encoders import OneHot
 from policymix.experts import SourceTask
-from policymix.kernels import Indicator
+from policymix.kernels import Indicator, as_float
 from policymix.policies import table_policy
 from policymix.settings import Settings
 from policymix.sources import SourceLibrary
-from policymix.types import Discrete, TaskSpec, Transition
+from policymix.types import Discrete, Scalar, TaskSpec, Transition
 
 
 def batch_of(*steps):
@@ -41,7 +48,7 @@ class Corridor(AbstractDomain):
     """
 
     length: int = eqx.field(static=True, default=3)
-    cost: float = 0.0
+    cost: Scalar = eqx.field(converter=as_float, default=0.0)
     horizon: int = eqx.field(static=True, default=20)
     mirrored: bool = eqx.field(static=True, default=False)
 
@@ -69,7 +76,7 @@ class Endless(AbstractDomain):
     """One state and reward 1 for ever, cut off after five steps."""
 
     horizon: int = eqx.field(static=True, default=5)
-    ends: bool = eqx.field(static=True, default=False)
+    ends: Bool[Array, ""] = eqx.field(converter=jnp.asarray, default=False)
 
     @property
     def spec(self):
@@ -81,16 +88,47 @@ class Endless(AbstractDomain):
 
     def step(self, key, obs, action):
         del key, action
-        return Step(obs, jnp.ones(()), jnp.array(self.ends))
+        return Step(obs, jnp.ones(()), self.ends)
+
+
+def pairs_of(domain):
+    """Every state with every action."""
+    spec = domain.spec
+    obs, action = jnp.divmod(
+        jnp.arange(spec.observation.n * spec.action.n), spec.action.n
+    )
+    return obs, action
+
+
+def transitions_of(domain, truncated=False):
+    """What follows from every state and action, as one batch."""
+    obs, action = pairs_of(domain)
+    after = jax.vmap(lambda s, a: domain.step(None, s, a))(obs, action)
+    cut = jnp.full(obs.shape, truncated) & ~after.terminated
+    return Transition(obs, action, after.reward, after.next_obs, after.terminated, cut)
+
+
+def model_of(domain):
+    """The domain's dynamics as a table: tables of one shape share a compilation."""
+    shape = domain.spec.observation.n, domain.spec.action.n
+    return TableDynamics(transitions_of(domain).next_obs.reshape(shape))
 
 
 def source(name, actions, domain, dynamics=None):
     """A source that takes these actions in the states, and predicts by its domain."""
-    moves = dynamics or (lambda s, a: domain.step(None, s, a).next_obs)
-    num_actions = domain.spec.action.n
-    return SourceTask(
-        name, table_policy(jnp.array(actions), num_actions), moves, Indicator()
-    )
+    policy = table_policy(jnp.array(actions), domain.spec.action.n)
+    return SourceTask(name, policy, dynamics or model_of(domain), Indicator())
+
+
+def best_value(domain, discount, state):
+    """What the corridor's best policy is worth in a state."""
+    left = discount ** (domain.length - 1 - state)
+    return left + float(domain.cost) * (1 - left) / (1 - discount)
+
+
+def best_return(domain):
+    """The undiscounted return of the corridor's best episode."""
+    return 1.0 + (domain.length - 1) * float(domain.cost)
 
 
 def task_of(domain, sources, right=None):
@@ -109,9 +147,36 @@ def task_of(domain, sources, right=None):
     return TransferTask(probe, library, {})
 
 
+LONG = Corridor(length=8, cost=-0.1, horizon=30)
+"""A corridor that takes a while to learn alone."""
+RIGHT, WRONG = [1] * LONG.length, [0] * LONG.length
+LOST = Corridor(length=8, mirrored=True)
+"""Another world, in which the corridor's wrong actions are right."""
+
+
+def one_right(names):
+    """The right source of `MIXED`, wherever one is."""
+    del names
+    return _first
+
+
+def _first(obs):
+    return jnp.zeros_like(obs)
+
+
+MIXED = task_of(
+    LONG, [source("good", RIGHT, LONG), source("bad", WRONG, LOST)], one_right
+)
+"""One source that is right, with the target's dynamics, and one that is not."""
+HELPFUL = task_of(LONG, [source(name, RIGHT, LONG) for name in ("one", "two")])
+"""Both sources are right."""
+MISLEADING = task_of(LONG, [source(name, WRONG, LONG) for name in ("one", "two")])
+"""Both sources are wrong, and their dynamics do not betray them."""
+
 QUICK = Settings(
-    steps=2_000,
-    evaluate_every=500,
+    steps=1_000,
+    horizon=LONG.horizon,
+    evaluate_every=100,
     evaluation_episodes=1,
     discount=0.9,
     epsilon_start=0.3,
@@ -122,9 +187,39 @@ QUICK = Settings(
     shaped_rate=0.5,
     capacity=500,
     batch=16,
+    refresh_every=100,
     epochs=1,
     mixture_layers=(8,),
     mixture_rate=1e-2,
     scale=1.0,
 )
-"""Numbers for tables of a few states."""
+"""Numbers for tables of a few states; every chunk has 100 steps."""
+
+
+class CorridorEnv:
+    """A corridor as a Gymnasium environment would have it, in plain Python."""
+
+    def __init__(self, domain):
+        self._domain = domain
+        self.action_space = SimpleNamespace(n=2)
+
+    def reset(self, seed=None):
+        del seed
+        self._place, self._elapsed = 0, 0
+        return np.int64(0), {}
+
+    def step(self, action):
+        length = self._domain.length
+        place = self._place + 1 if action == 1 else max(self._place - 1, 0)
+        terminated = place >= length
+        self._place, self._elapsed = min(place, length - 1), self._elapsed + 1
+        truncated = not terminated and self._elapsed >= self._domain.horizon
+        reward = 1.0 if terminated else float(self._domain.cost)
+        return np.int64(self._place), reward, terminated, truncated, {}
+
+
+def on_host(task):
+    """The same task, its target stepped by the host."""
+    family = task.domain.family()
+    elsewhere = replace(family, target=lambda: CorridorEnv(family.target))
+    return replace(task, domain=replace(task.domain, family=lambda: elsewhere))

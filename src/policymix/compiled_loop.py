@@ -24,6 +24,8 @@ from policymix.trial import Outcome, Problem, Trial, begin, choose, greedy
 from policymix.types import Key, Keys, Observation
 
 AXIS = "trials"
+STARTS = 1 << 20
+"""Uses of a trial's key from here on are starts of episodes; below are chunks."""
 
 
 class World(NamedTuple):
@@ -33,26 +35,26 @@ class World(NamedTuple):
     domain: AbstractDomain
 
 
-def start(world: World, plan: Plan, keys: Keys) -> Carry:
+def start(world: World, plan: Plan, keys: Keys, start_keys: Keys) -> Carry:
     """All trials before their first step."""
 
-    def one(key: Key) -> Trial:
-        begin_key, obs_key = jax.random.split(key)
-        return begin(world.problem, begin_key, world.domain.initial(obs_key))
+    def one(key: Key, start_key: Key) -> Trial:
+        return begin(world.problem, key, world.domain.initial(start_key))
 
-    return lay_out(world.problem, plan, jax.vmap(one)(keys))
+    return lay_out(world.problem, plan, jax.vmap(one)(keys, start_keys))
 
 
-def chunk(world: World, plan: Plan, carry: Carry, keys: Keys) -> Carry:
+def chunk(
+    world: World, plan: Plan, carry: Carry, keys: Keys, start_keys: Keys
+) -> Carry:
     """So many steps of all trials."""
     problem, domain = world
 
-    def draw_one(key: Key) -> tuple[Draws, Observation]:
-        draw_key, start_key = jax.random.split(key)
+    def draw_one(key: Key, start_key: Key) -> tuple[Draws, Array]:
         starts = jax.vmap(domain.initial)(jax.random.split(start_key, plan.length))
-        return draw(problem, plan, draw_key), starts
+        return draw(problem, plan, key), starts
 
-    def step(carry: Carry, chance: tuple[Draws, Observation]) -> tuple[Carry, None]:
+    def step(carry: Carry, chance: tuple[Draws, Array]) -> tuple[Carry, None]:
         draws, starts = chance
         choices = jax.vmap(lambda t, d: choose(problem, t, noise_of(d)))(
             carry.trials, draws
@@ -62,7 +64,7 @@ def chunk(world: World, plan: Plan, carry: Carry, keys: Keys) -> Carry:
         )
         return absorb(problem, plan, carry, choices, outcomes, draws), None
 
-    chances = jax.vmap(draw_one, out_axes=1)(keys)
+    chances = jax.vmap(draw_one, out_axes=1)(keys, start_keys)
     return jax.lax.scan(step, carry, chances)[0]
 
 
@@ -139,22 +141,31 @@ def _shards(mesh: Mesh, call: Callable, inputs: tuple, outputs: Any) -> Callable
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _start(mesh: Mesh, rest: World, plan: Plan, arrays: World, keys: Keys) -> Carry:
-    def call(arrays: World, keys: Keys) -> Carry:
-        return start(eqx.combine(arrays, rest), plan, keys)
+def _start(
+    mesh: Mesh, rest: World, plan: Plan, arrays: World, keys: Keys, start_keys: Keys
+) -> Carry:
+    def call(arrays: World, *keys: Keys) -> Carry:
+        return start(eqx.combine(arrays, rest), plan, *keys)
 
-    return _shards(mesh, call, (WHOLE, SHARDED), CARRY)(arrays, keys)
+    inputs = (WHOLE, SHARDED, SHARDED)
+    return _shards(mesh, call, inputs, CARRY)(arrays, keys, start_keys)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=(4,))
 def _chunk(
-    mesh: Mesh, rest: World, plan: Plan, arrays: World, carry: Carry, keys: Keys
+    mesh: Mesh,
+    rest: World,
+    plan: Plan,
+    arrays: World,
+    carry: Carry,
+    keys: Keys,
+    start_keys: Keys,
 ) -> Carry:
-    def call(arrays: World, carry: Carry, keys: Keys) -> Carry:
-        return chunk(eqx.combine(arrays, rest), plan, carry, keys)
+    def call(arrays: World, carry: Carry, *keys: Keys) -> Carry:
+        return chunk(eqx.combine(arrays, rest), plan, carry, *keys)
 
-    inputs = (WHOLE, CARRY, SHARDED)
-    return _shards(mesh, call, inputs, CARRY)(arrays, carry, keys)
+    inputs = (WHOLE, CARRY, SHARDED, SHARDED)
+    return _shards(mesh, call, inputs, CARRY)(arrays, carry, keys, start_keys)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -212,17 +223,21 @@ class CompiledLoop:
         self._arrays, self._rest = eqx.partition(world, eqx.is_array)
         self._taken = 0
         self._carry = _start(
-            self._mesh, self._rest, plan, self._arrays, keys_of(self._seeds, 0)
+            *(self._mesh, self._rest, plan, self._arrays, *self._keys())
         )
 
     def advance(self, length: int) -> None:
         """One chunk of steps."""
         self._taken += 1
-        keys, plan = keys_of(self._seeds, self._taken), self._plan
         self._carry = _chunk(
-            *(self._mesh, self._rest, plan._replace(length=length)),
-            *(self._arrays, self._carry, keys),
+            *(self._mesh, self._rest, self._plan._replace(length=length)),
+            *(self._arrays, self._carry, *self._keys()),
         )
+
+    def _keys(self) -> tuple[Keys, Keys]:
+        """For what is drawn in both loops, and for the starts of episodes."""
+        starts = keys_of(self._seeds, STARTS + self._taken)
+        return keys_of(self._seeds, self._taken), starts
 
     def refresh(self) -> None:
         """Copy the target networks."""

@@ -16,12 +16,19 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from policymix.compiled_loop import keys_of, refresh
-from policymix.lockstep import Carry, Draws, Plan, absorb, draw, lay_out, noise_of
+from policymix.lockstep import (
+    Carry,
+    Choices,
+    Draws,
+    Plan,
+    absorb,
+    draw,
+    lay_out,
+    noise_of,
+)
 from policymix.trial import Outcome, Problem, Trial, begin, choose, greedy
-from policymix.types import Discrete, DiscreteAction, Keys, Observation
+from policymix.types import Discrete, DiscreteAction, Keys
 from policymix.vector_tasks import HostTasks, Round
-
-Choices = tuple[DiscreteAction, Int[Array, ""]]
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -68,7 +75,7 @@ def _greedy(rest: Problem, arrays: Problem, trials: Trial, obs: Array) -> Array:
 
 
 def _choose(problem: Problem, carry: Carry, draws: Draws) -> Choices:
-    def one(trial: Trial, draws: Draws) -> Choices:
+    def one(trial: Trial, draws: Draws) -> tuple[DiscreteAction, Int[Array, ""]]:
         return choose(problem, trial, noise_of(draws))
 
     return jax.vmap(one)(carry.trials, draws)
@@ -78,7 +85,7 @@ def _at(chances: Draws, step: Int[Array, ""]) -> Draws:
     return jax.tree.map(lambda x: x[step], chances)
 
 
-def _observations(problem: Problem, obs: Float[Array, "..."]) -> Observation:
+def _observations(problem: Problem, obs: Float[Array, "..."]) -> Array:
     return obs.astype(int) if isinstance(problem.spec.observation, Discrete) else obs
 
 

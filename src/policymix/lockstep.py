@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from policymix.agents.learner import Noise
 from policymix.trial import Outcome, Problem, Trial, learn, observe
-from policymix.types import DiscreteAction, Key
+from policymix.types import Key
 
 SINGLE = 5
 """Uniform numbers of a `Noise` besides those for its arms."""
@@ -35,6 +35,10 @@ class Carry(NamedTuple):
     trials: Trial
     rows: Float[Array, "trials capacity row"]
     written: Int[Array, ""]
+
+
+Choices = tuple[Int[Array, " trials"], Int[Array, " trials"]]
+"""Every trial's action, and its option."""
 
 
 class Draws(NamedTuple):
@@ -73,7 +77,7 @@ def absorb(
     problem: Problem,
     plan: Plan,
     carry: Carry,
-    choices: tuple[DiscreteAction, Int[Array, ""]],
+    choices: Choices,
     outcomes: Outcome,
     draws: Draws,
 ) -> Carry:

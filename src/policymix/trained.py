@@ -30,6 +30,7 @@ from policymix.records import Reader, RecordError
 from policymix.settings import Settings
 from policymix.sources import KINDS, library_record, read_library
 from policymix.trial import Problem, Trial, begin, greedy
+from policymix.types import Discrete
 
 FORMAT, VERSION = "policymix trained agent", 1
 
@@ -47,7 +48,12 @@ class TrainedAgent:
     def predict(self, obs: Any) -> Any:
         """The greedy action in one state, or an array of them for many states."""
         rows = np.asarray(obs)
-        shape = self.problem.spec.observation.shape
+        space = self.problem.spec.observation
+        shape = space.shape
+        if isinstance(space, Discrete) and not _are_states(rows, space.n):
+            raise PolicymixError(
+                f"{obs!r} is no state: this agent knows the integers 0 … {space.n - 1}"
+            )
         if rows.shape == shape:
             return int(self._act(rows[None])[0])
         if rows.shape[1:] != shape or rows.ndim != len(shape) + 1:
@@ -100,7 +106,7 @@ class TrainedAgent:
             return _read(cls, facts, arrays)
         except RecordError as error:
             field, problem = error.field, error.problem
-        except (PolicymixError, TypeError, KeyError, ValueError) as error:
+        except (PolicymixError, AttributeError, LookupError, TypeError) as error:
             field, problem = "facts", str(error)
         path = Path(folder) / MANIFEST
         raise FileFormatError(path, field, problem, RESTORE)
@@ -116,6 +122,11 @@ def _greedy(rest: Problem, arrays: Problem, trial: Trial, obs: Array) -> Array:
     return jax.vmap(partial(greedy, problem, trial))(obs)
 
 
+def _are_states(rows: np.ndarray, count: int) -> bool:
+    whole = np.issubdtype(rows.dtype, np.integer)
+    return whole and bool(np.all((rows >= 0) & (rows < count)))
+
+
 def _named(method: str, sources: int) -> bool:
     return method in METHODS or method in {f"phi{i + 1}" for i in range(sources)}
 
@@ -126,7 +137,10 @@ def _read(
     states = {name for name in arrays if name.startswith("trial.")}
     reader = Reader(KINDS, {k: v for k, v in arrays.items() if k not in states})
     library = read_library(facts["library"], reader)
-    task = TransferTask(find_domain(facts["domain"]), library, {})
+    domain = find_domain(facts["domain"])
+    if library.spec != domain.spec():
+        raise RecordError("library", f"its spaces are not those of {domain.name}")
+    task = TransferTask(domain, library, {})
     settings = _read_settings(facts["settings"])
     method = facts["method"]
     find_recipe(method, len(library))
@@ -155,6 +169,8 @@ def _read_settings(record: dict[str, Any]) -> Settings:
     values = {}
     for name, value in record.items():
         value = tuple(value) if isinstance(value, list) else value
+        if type(known[name]) is float and type(value) is int:
+            value = float(value)
         flexible = name in ("layers", "updates")
         if not flexible and type(value) is not type(known[name]):
             raise RecordError(f"settings.{name}", f"{value!r} has the wrong type")

@@ -91,9 +91,12 @@ def train(
     rows: list[Row] = []
     with bars(quiet=not progress) as begin:
         advance = begin(f"{task.domain.name} {work.name}", work.samples, "score")
-        for news in work.run():
-            rows += news
-            advance(work.taken, float(np.mean([row.score for row in news])))
+        try:
+            for news in work.run():
+                rows += news
+                advance(work.taken, float(np.mean([row.score for row in news])))
+        except TrialError as error:
+            raise TrialError(str(error), rows + error.rows) from None
     return Training(work.agents(), tuple(rows))
 
 
@@ -111,6 +114,14 @@ def check_numbers(settings: Settings, trials: int) -> None:
     for name, number in positive.items():
         if number < 1:
             raise PolicymixError(f"{name} is {number}: it must be at least 1")
+    updates = settings.updates
+    if updates not in ("step", "episode") and not (
+        isinstance(updates, int) and updates > 0
+    ):
+        raise PolicymixError(
+            f'updates is {updates!r}: it must be "step", "episode" or the number of '
+            "updates after each episode"
+        )
 
 
 class Work:

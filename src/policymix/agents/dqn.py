@@ -120,7 +120,7 @@ class DQN(AbstractLearner[DQNState]):
         """Move the target network towards the online one; all the way by default."""
 
         def blend(new: Array, old: Array) -> Array:
-            return old + rate * (new - old)
+            return rate * new + (1.0 - rate) * old
 
         target = jax.tree.map(blend, state.online.parameters, state.target)
         return DQNState(state.online, target)

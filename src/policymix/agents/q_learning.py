@@ -74,10 +74,16 @@ class QLearning(AbstractLearner[Table]):
         targets: Float[Array, "batch outputs"],
         taught: Float[Array, "batch outputs"],
     ) -> tuple[Table, Scalar]:
-        """Q(s, a) ← Q(s, a) + α (target − Q(s, a)), where taught."""
-        errors = taught * (targets - state[obs])
-        table = state.at[obs].add(self.learning_rate * errors)
-        return table, jnp.mean(jnp.sum(jnp.square(errors), axis=1))
+        """Q(s, a) ← Q(s, a) + α (target − Q(s, a)), where taught; row after row."""
+
+        def one(table: Table, row: tuple[Array, Array, Array]) -> tuple[Table, Scalar]:
+            obs, target, taught = row
+            error = taught * (target - table[obs])
+            table = table.at[obs].add(self.learning_rate * error)
+            return table, jnp.sum(jnp.square(error))
+
+        table, losses = jax.lax.scan(one, state, (obs, targets, taught))
+        return table, jnp.mean(losses)
 
     def refresh(self, state: Table) -> Table:
         """A table is its own target."""

@@ -1,0 +1,155 @@
+"""A trained agent: asked, tested, kept in a folder and read back."""
+
+import copy
+import json
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from probes import LONG, MIXED, QUICK, best_return
+
+from policymix.errors import FileFormatError, PolicymixError
+from policymix.files import ARRAYS, MANIFEST, pack, read_arrays, read_manifest
+from policymix.trained import FORMAT, VERSION, TrainedAgent
+from policymix.training import train
+
+CELLS = np.arange(29 * 29)
+
+
+def trained(task, method, steps, settings=None):
+    result = train(task, method, steps=steps, settings=settings, progress=False)
+    return result.agents[0]
+
+
+@pytest.fixture(scope="module")
+def walker():
+    return trained(MIXED, "mars", 1_000, QUICK)
+
+
+@pytest.fixture(scope="module")
+def loner():
+    return trained(MIXED, "scratch", 100, QUICK)
+
+
+@pytest.fixture(scope="module")
+def wanderer():
+    return trained("maze", "phi1", 300)
+
+
+@pytest.fixture(scope="module")
+def folder(wanderer, tmp_path_factory):
+    place = tmp_path_factory.mktemp("trained") / "agent"
+    wanderer.save(place)
+    return place
+
+
+def test_a_state_has_an_action_and_rows_have_one_each(walker):
+    assert walker.predict(0) == 1
+    assert type(walker.predict(jnp.array(3))) is int
+    np.testing.assert_array_equal(walker.predict(np.arange(8)), np.ones(8))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (1, 1)])
+def test_an_observation_of_another_shape_is_refused(walker, shape):
+    with pytest.raises(PolicymixError, match=r"acts on \(\), or on rows"):
+        walker.predict(np.zeros(shape, int))
+
+
+def test_an_evaluation_is_the_return_of_greedy_episodes(walker):
+    assert walker.evaluate(3) == pytest.approx(best_return(LONG))
+
+
+def test_beliefs_trust_the_source_that_predicts(walker):
+    weights = walker.belief.weights_of(np.arange(LONG.length))
+    assert weights.shape == (LONG.length, 2)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-5)
+    assert np.all(weights[:, 0] > 0.9)
+
+
+def test_without_a_mixture_there_is_no_belief(loner):
+    with pytest.raises(PolicymixError, match="scratch learns no mixture"):
+        _ = loner.belief
+
+
+def test_an_agent_comes_back_as_it_was_saved(wanderer, folder):
+    back = TrainedAgent.load(folder)
+    jax.tree.map(np.testing.assert_array_equal, back.trial, wanderer.trial)
+    chosen = wanderer.predict(CELLS)
+    np.testing.assert_array_equal(back.predict(CELLS), chosen)
+    assert len(set(chosen.tolist())) > 1
+    assert back.evaluate(1) == wanderer.evaluate(1)
+    assert (back.method, back.settings) == ("phi1", wanderer.settings)
+
+
+def test_whole_numbers_among_the_settings_come_back_too(wanderer, tmp_path):
+    """Users write scale=1; only the type checks of these tests refuse it."""
+    settings = copy.copy(wanderer.settings)
+    object.__setattr__(settings, "scale", 1)
+    replace(wanderer, settings=settings).save(tmp_path / "agent")
+    assert TrainedAgent.load(tmp_path / "agent").settings.scale == 1
+
+
+@pytest.mark.parametrize("name", [MANIFEST, ARRAYS])
+@pytest.mark.parametrize("place", [0, 100, -100])
+def test_an_altered_byte_is_noticed(folder, tmp_path, name, place):
+    for file in folder.iterdir():
+        content = bytearray(file.read_bytes())
+        if file.name == name:
+            content[place] ^= 1
+        (tmp_path / file.name).write_bytes(content)
+    with pytest.raises(FileFormatError, match=name):
+        TrainedAgent.load(tmp_path)
+
+
+def rewritten(folder, place, facts=None, drop=()):
+    """The same folder, signed anew after other facts or without some arrays."""
+    manifest = read_manifest(folder, FORMAT, VERSION)
+    arrays = read_arrays(folder, manifest)
+    for name in drop:
+        del arrays[name]
+    manifest = {**manifest, **(facts or {})}
+    for name, content in pack(FORMAT, VERSION, manifest, arrays).items():
+        (place / name).write_bytes(content)
+    return place
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"method": "mras"},
+        {"method": "mars"},
+        {"domain": "labyrinth"},
+        {"domain": "cartpole"},
+        {"settings": {}},
+        {"library": []},
+    ],
+)
+def test_facts_that_do_not_fit_are_refused(folder, tmp_path, facts):
+    with pytest.raises(FileFormatError):
+        TrainedAgent.load(rewritten(folder, tmp_path, facts))
+
+
+def test_settings_of_the_wrong_type_are_named(folder, tmp_path):
+    settings = json.loads((folder / MANIFEST).read_text())["settings"]
+    facts = {"settings": {**settings, "batch": "many"}}
+    with pytest.raises(FileFormatError, match=r"settings\.batch"):
+        TrainedAgent.load(rewritten(folder, tmp_path, facts))
+
+
+def test_a_missing_array_is_noticed(folder, tmp_path):
+    with pytest.raises(FileFormatError, match="trial"):
+        TrainedAgent.load(rewritten(folder, tmp_path, drop=["trial.0"]))
+
+
+def test_a_folder_is_not_overwritten(wanderer, folder):
+    with pytest.raises(PolicymixError, match="exists already"):
+        wanderer.save(folder)
+
+
+def test_a_method_without_a_name_cannot_be_saved(wanderer, tmp_path):
+    nameless = replace(wanderer, method="mine")
+    with pytest.raises(PolicymixError, match=r"'mine' has no name .*METHODS"):
+        nameless.save(tmp_path / "agent")
+    assert not (tmp_path / "agent").exists()

@@ -29,7 +29,7 @@ def run(monkeypatch, capsys, *arguments):
 
 def test_help_lists_the_commands():
     printed = subprocess.check_output([COMMAND, "--help"], text=True)
-    assert all(word in printed for word in ("demo", "sources", "check"))
+    assert all(word in printed for word in ("demo", "sources", "run", "bench"))
     assert subprocess.check_output([COMMAND], text=True) == printed
 
 
@@ -104,3 +104,26 @@ def test_demo_draws_and_tells_the_truth(monkeypatch, capsys, tmp_path):
     assert code == 0
     assert "the mixture's choice" in printed
     assert (tmp_path / "demo" / "who-is-trusted-where.png").stat().st_size > 10_000
+
+
+def test_run_prints_a_summary_and_where_the_rows_are(monkeypatch, capsys, tmp_path):
+    out = tmp_path / "out"
+    given = ("--methods", "scratch", "--trials", 2, "--steps", 300, "--out", out)
+    code, printed = run(monkeypatch, capsys, "run", "maze", *given)
+    assert code == 0
+    assert "300.0 ± 0.0" in printed
+    assert len((out / "evaluations.csv").read_text().splitlines()) == 1 + 2 * 2
+
+
+def test_run_suggests_the_method_that_was_meant(monkeypatch, capsys, tmp_path):
+    given = ("--methods", "scratsh", "--out", tmp_path / "out")
+    code, printed = run(monkeypatch, capsys, "run", "maze", *given)
+    assert code == 1
+    assert "Did you mean 'scratch'" in printed
+    assert not (tmp_path / "out").exists()
+
+
+def test_bench_suggests_the_part_that_was_meant(monkeypatch, capsys):
+    code, printed = run(monkeypatch, capsys, "bench", "--parts", "source")
+    assert code == 1
+    assert "Did you mean 'sources'" in printed

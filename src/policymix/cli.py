@@ -140,11 +140,36 @@ class Check:
         return check(self.place)
 
 
+@dataclass(frozen=True)
+class Bench:
+    """Measure how fast training is, side by side with Stable-Baselines3.
+
+    Example: policymix bench --parts sb3 lander
+    """
+
+    parts: tuple[str, ...] = ("speed", "sb3", "lander", "sources", "capacities")
+    """Some of speed, sb3, lander, sources, capacities, gpu-scale."""
+    seconds: float = 3.0
+    """Time of a single measurement, at least."""
+    trials: tuple[int, ...] = (1, 20, 160)
+    """Trials side by side, for the part "speed"."""
+    out: Path | None = None
+    """Folder for bench.json."""
+
+    def run(self) -> int:
+        """Measure and print."""
+        from policymix.bench import bench
+
+        bench(self.parts, self.seconds, self.trials, self.out)
+        return 0
+
+
 Command = (
     Annotated[Demo, subcommand("demo")]
     | Annotated[Sources, subcommand("sources")]
     | Annotated[Run, subcommand("run")]
     | Annotated[Check, subcommand("check")]
+    | Annotated[Bench, subcommand("bench")]
 )
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from policymix import bench
+from policymix.bench_contestants import CHUNK
+from policymix.bench_contests import host_share
 from policymix.errors import MissingExtraError, PolicymixError
 
 
@@ -26,7 +28,7 @@ def test_ratios_are_those_of_the_same_round():
 
 
 def test_the_share_counts_every_thread():
-    assert bench.host_share(loop=100.0, host=200.0, threads=1) == pytest.approx(0.5)
+    assert host_share(loop=100.0, host=200.0, threads=1) == pytest.approx(0.5)
     share = bench.share_of([100.0, 100.0], [200.0, 100.0], trials=10, threads=2)
     assert share.share == pytest.approx((0.25 + 0.5) / 2)
     assert share.loop_microseconds == pytest.approx(1e5)
@@ -64,7 +66,7 @@ def test_environments_alone_are_stepped():
     pytest.importorskip("Box2D")
     from policymix.domains.lander import make_lander
 
-    assert bench.host_chunks(make_lander, 2)() == 2 * bench.CHUNK
+    assert bench.host_chunks(make_lander, 2)() == 2 * CHUNK
 
 
 def test_a_library_is_widened_by_repetition():
@@ -114,12 +116,16 @@ def test_the_file_holds_all_figures_and_no_place(monkeypatch, capsys, tmp_path):
     assert "12,346" in capsys.readouterr().out
 
 
-def test_a_failure_leaves_the_old_file(tmp_path):
-    bench.write(tmp_path, {"good": 1})
+def test_a_failure_leaves_the_old_file(monkeypatch, tmp_path):
+    monkeypatch.setattr(bench, "measure", lambda part, *_: {part: []})
+    monkeypatch.setattr(bench, "table", lambda *_: "")
+    bench.bench(["gpu-scale"], out=tmp_path)
+    before = (tmp_path / bench.FILE).read_bytes()
+    monkeypatch.setattr(bench, "circumstances", lambda: {"bad": math.nan})
     with pytest.raises(ValueError, match="JSON"):
-        bench.write(tmp_path, {"bad": math.nan})
+        bench.bench(["gpu-scale"], out=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == [bench.FILE]
-    assert json.loads((tmp_path / bench.FILE).read_text()) == {"good": 1}
+    assert (tmp_path / bench.FILE).read_bytes() == before
 
 
 def test_importing_needs_neither_gymnasium_nor_jax():

@@ -25,7 +25,9 @@ LAYERS = (
     {"host_loop"},
     {"training"},
     {"runs"},
-    {"commands", "bench"},
+    {"commands", "bench_contests"},
+    {"bench_contestants"},
+    {"bench"},
     {"cli", "__init__"},
 )
 LAYER = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}

@@ -8,288 +8,50 @@ import math
 import os
 import platform
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from policymix import __version__
+from policymix.bench_contestants import (
+    baseline_chunks,
+    host_chunks,
+    our_chunks,
+    rejax_chunks,
+)
+from policymix.bench_contests import (
+    ROUNDS,
+    Absent,
+    Chunk,
+    Rows,
+    Speed,
+    Versus,
+    compare,
+    contest,
+    fastest,
+    rate,
+    share_of,
+    warm_up,
+)
 from policymix.devices import use_every_core
 from policymix.errors import MissingExtraError, PolicymixError, did_you_mean
-from policymix.files import canonical
-from policymix.progress import Advance, Begin, bars, silent
+from policymix.files import canonical, write_file
+from policymix.progress import Begin, bars, silent
 from policymix.settings import PAPER, Settings
 
-Chunk: TypeAlias = Callable[[], int]
-"""Does some work, waits for its end, and says how many samples it took."""
-Rows: TypeAlias = Sequence[Any]
-"""Named tuples of one kind: the lines of a table."""
-
 METHODS = ("scratch", "mars", "mars-lookahead", "mapse", "phi1", "ucb", "caps")
-ROUNDS = 3
-"""Turns of every contestant: each ratio is that of one round."""
 TRIALS, LANDER_TRIALS, DEVICE_TRIALS = 20, 10, 8_192
 COUNTS = (3, 12, 48, 192)
 CAPACITIES = (1_000, 10_000, 100_000)
-CHUNK = 100
-"""Steps of other libraries, or of environments alone, between looks at the clock."""
 FILE = "bench.json"
 OUR_CARTPOLE = "policymix/TransferCartPole-v0"
-
-
-class Speed(NamedTuple):
-    """A method's speed in training, compilation and tests left out."""
-
-    domain: str
-    method: str
-    trials: int
-    samples_per_second: float
-    compile_seconds: float
-
-
-class Versus(NamedTuple):
-    """A contestant's speed, and how many times that of another it was in each round."""
-
-    contestant: str
-    samples_per_second: float
-    ratio_min: float
-    ratio_median: float
-    ratio_max: float
-    times_that_of: str
-
-
-class Share(NamedTuple):
-    """How much of the threads' time goes into environments, see `host_share`."""
-
-    trials: int
-    threads: int
-    host_microseconds: float
-    loop_microseconds: float
-    share: float
-
-
-class Absent(NamedTuple):
-    """A library that could have competed."""
-
-    library: str
-    why: str
-
-
-def timed(chunk: Chunk) -> tuple[int, float]:
-    """Samples and seconds of one chunk."""
-    started = time.perf_counter()
-    samples = chunk()
-    return samples, time.perf_counter() - started
-
-
-def warm_up(chunk: Chunk) -> tuple[int, float]:
-    """Samples and seconds of the first two chunks: the second may still compile."""
-    laps = [timed(chunk), timed(chunk)]
-    return sum(lap[0] for lap in laps), sum(lap[1] for lap in laps)
-
-
-def rate(chunk: Chunk, seconds: float) -> float:
-    """Samples a second, of two chunks or as many as fill the seconds."""
-    samples, spent, chunks = 0, 0.0, 0
-    while chunks < 2 or spent < seconds:
-        more, passed = timed(chunk)
-        samples, spent, chunks = samples + more, spent + passed, chunks + 1
-    return samples / spent
-
-
-def contest(
-    contestants: Mapping[str, Chunk],
-    seconds: float,
-    advance: Advance = silent("", 0, ""),  # noqa: B008, it has no state
-    rounds: int = ROUNDS,
-) -> dict[str, list[float]]:
-    """Samples a second of everyone in each round, taken in turns after a warm-up."""
-    for chunk in contestants.values():
-        warm_up(chunk)
-    speeds: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(rounds):
-        for name, chunk in contestants.items():
-            speeds[name].append(rate(chunk, seconds))
-            advance(1, speeds[name][-1])
-    return speeds
-
-
-def compare(speeds: Mapping[str, Sequence[float]], baseline: str) -> list[Versus]:
-    """Everyone against one of them, round by round."""
-    rows = []
-    for name, own in speeds.items():
-        ratios = np.divide(own, speeds[baseline])
-        low, middle, high = np.quantile(ratios, (0.0, 0.5, 1.0)).tolist()
-        speed = float(np.median(own))
-        rows.append(Versus(name, speed, low, middle, high, baseline))
-    return rows
-
-
-def fastest(ways: Mapping[str, Chunk]) -> tuple[str, list[Versus]]:
-    """Of several ways to do the same, by a short look at each."""
-    speeds = contest(ways, 0.0, rounds=1)
-    name = max(speeds, key=lambda name: speeds[name][0])
-    return name, compare(speeds, name)
-
-
-def host_share(loop: float, host: float, threads: int) -> float:
-    """The share of the host loop's time that environments and their arrays take.
-
-    The loop has a thread for each device, and all of them step environments. So this
-    is the time of one step of all trials' environments, taken one after the other in
-    one thread with nothing else going on, over the time that the loop's threads
-    together have for that step: its wall time × threads.
-
-    Args:
-        loop: samples a second of the whole loop.
-        host: samples a second of its environments alone, in one thread.
-        threads: of the loop.
-    """
-    return loop / (host * threads)
-
-
-def our_chunks(
-    task: Any, method: str, trials: int, settings: Settings | None = None
-) -> Chunk:
-    """Train a method's trials, a chunk of the loop and the copies due at a time.
-
-    Args:
-        task: a `TransferTask`, or a domain's name.
-        method: its name.
-        trials: run side by side.
-        settings: by default the paper's.
-    """
-    import jax
-
-    from policymix.catalogue import load_task
-    from policymix.training import Work
-
-    task = load_task(task) if isinstance(task, str) else task
-    work = Work.of(task, method, None, 0, trials, settings)
-    length, taken = work.plan.length, 0
-
-    def chunk() -> int:
-        nonlocal taken
-        work.loop.advance(length)
-        taken += length
-        if taken % work.settings.refresh_every == 0:
-            work.loop.refresh()
-        jax.block_until_ready(_state(work.loop))
-        return length * trials
-
-    return chunk
-
-
-def _state(loop: Any) -> Any:
-    """All arrays of a loop; its `trials` would copy them."""
-    shards = getattr(loop, "_shards", None)
-    return loop._carry if shards is None else [shard.carry for shard in shards]
-
-
-def host_chunks(make: Callable[[], Any], trials: int) -> Chunk:
-    """Step environments as the host loop does, at random and in one thread."""
-    from policymix.host_loop import _tell
-    from policymix.vector_tasks import HostTasks
-
-    tasks = HostTasks(make, trials)
-    tasks.reset(0)
-    rng = np.random.default_rng(0)
-    actions = rng.integers(tasks.num_actions, size=(CHUNK, trials))
-
-    def chunk() -> int:
-        for action in actions:
-            _tell(tasks.step(action))
-        return CHUNK * trials
-
-    return chunk
-
-
-def baseline_chunks(
-    library: str, environment: Any, settings: Settings, threads: int
-) -> Chunk:
-    """The same work by a DQN with the interface of Stable-Baselines3.
-
-    Args:
-        library: the module that has it.
-        environment: a Gymnasium environment.
-        settings: of ours; network, batch, buffer, rates and intervals are taken over.
-        threads: of Torch.
-    """
-    import torch
-    from stable_baselines3.common.logger import Logger
-
-    assert settings.layers is not None
-    model = import_module(library).DQN(
-        "MlpPolicy",
-        environment,
-        learning_rate=settings.learning_rate,
-        buffer_size=settings.capacity,
-        learning_starts=settings.batch,
-        batch_size=settings.batch,
-        gamma=settings.discount,
-        train_freq=1,
-        gradient_steps=1,
-        target_update_interval=settings.refresh_every,
-        exploration_final_eps=settings.epsilon_floor,
-        policy_kwargs={"net_arch": list(settings.layers)},
-        device="cpu",
-        seed=0,
-    )
-    model.set_logger(Logger(None, []))
-
-    def chunk() -> int:
-        torch.set_num_threads(threads)
-        model.learn(CHUNK, reset_num_timesteps=False, log_interval=CHUNK)
-        return CHUNK
-
-    return chunk
-
-
-def rejax_chunks(settings: Settings, trials: int) -> Chunk:
-    """The same work by Rejax's DQN: trials side by side, a share on each device."""
-    import jax
-    import jax.numpy as jnp
-
-    algorithm = import_module("rejax").DQN.create(
-        env="CartPole-v1",
-        agent_kwargs={"activation": "relu"},
-        learning_rate=settings.learning_rate,
-        buffer_size=settings.capacity,
-        fill_buffer=settings.batch,
-        batch_size=settings.batch,
-        gamma=settings.discount,
-        target_update_freq=settings.refresh_every,
-        polyak=0.0,
-        ddqn=False,
-        total_timesteps=CHUNK,
-        eval_freq=CHUNK,
-        skip_initial_evaluation=True,
-    )
-    agent = algorithm.agent.clone(hidden_layer_sizes=settings.layers)
-    algorithm = algorithm.replace(agent=agent, eval_callback=lambda *_: jnp.zeros(()))
-    devices = math.gcd(trials, jax.device_count())
-    keys = jax.random.split(jax.random.PRNGKey(0), (devices, trials // devices))
-    states = jax.pmap(jax.vmap(algorithm.init_state))(keys)
-    train = jax.pmap(
-        jax.vmap(lambda state: algorithm.train(train_state=state)[0]),
-        donate_argnums=0,
-    )
-
-    def chunk() -> int:
-        nonlocal states
-        states = jax.block_until_ready(train(states))
-        return CHUNK * trials
-
-    return chunk
 
 
 def speed(
@@ -432,15 +194,6 @@ def against_sb3_lander(seconds: float, begin: Begin = silent) -> dict[str, Rows]
     }
 
 
-def share_of(
-    loop: Sequence[float], host: Sequence[float], trials: int, threads: int
-) -> Share:
-    """The median of the rounds' shares, beside the times of a step of all trials."""
-    shares = [host_share(*pair, threads) for pair in zip(loop, host, strict=True)]
-    host_time, loop_time = (1e6 * trials / float(np.median(x)) for x in (host, loop))
-    return Share(trials, threads, host_time, loop_time, float(np.median(shares)))
-
-
 def sources(
     seconds: float, begin: Begin = silent, counts: Sequence[int] = COUNTS
 ) -> list[Versus]:
@@ -546,7 +299,10 @@ def bench(
                 figures[name] = [row._asdict() for row in rows]
                 console.print(table(TITLES[name], rows))
     if out is not None:
-        write(out, {**circumstances(), "seconds": seconds, "figures": figures})
+        write_file(
+            out / FILE,
+            canonical({**circumstances(), "seconds": seconds, "figures": figures}),
+        )
         console.print(f"figures written to {out / FILE}")
 
 
@@ -595,18 +351,6 @@ def circumstances() -> dict[str, Any]:
         "device": {"kind": device.device_kind, "count": jax.device_count()},
         "cores": len(os.sched_getaffinity(0)),
     }
-
-
-def write(out: Path, content: dict[str, Any]) -> None:
-    """Write the file whole or not at all."""
-    out.mkdir(parents=True, exist_ok=True)
-    unfinished = out / f".{FILE}.{os.getpid()}"
-    try:
-        unfinished.write_bytes(canonical(content))
-        unfinished.replace(out / FILE)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
 
 
 def table(title: str, rows: Rows) -> Table:

@@ -132,9 +132,11 @@ class Shard:
         self._exams = HostTasks(make, len(seeds) * len(exams))
         self._exam_seeds = list(exams) * len(seeds)
         obs = self._tasks.reset(seeds.tolist())
-        self.carry = _start(
+        carry = _start(
             self._rest, plan, self._arrays, keys_of(jnp.asarray(seeds), 0), obs
         )
+        # Committed, or the first chunks would be compiled for arrays that are not.
+        self.carry = jax.device_put(carry, device)
 
     def advance(self, length: int, taken: int) -> None:
         """One chunk of steps."""

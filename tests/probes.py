@@ -37,7 +37,7 @@ def batch_of(*steps):
 def calm(arms=1):
     """Noise that explores nothing, reuses nothing and leaves nothing."""
     one = jnp.ones(())
-    return Noise(one, one, one, one, one, jnp.full(arms, 0.5))
+    return Noise(one, one, one, one, one, one, jnp.full(arms, 0.5))
 
 
 class Corridor(AbstractDomain):

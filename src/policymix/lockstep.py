@@ -14,7 +14,7 @@ from policymix.agents.learner import Noise
 from policymix.trial import Outcome, Problem, Trial, learn, observe
 from policymix.types import Key
 
-SINGLE = 5
+SINGLE = 6
 """Uniform numbers of a `Noise` besides those for its arms."""
 
 
@@ -62,8 +62,9 @@ def draw(problem: Problem, plan: Plan, key: Key) -> Draws:
 
 def noise_of(draws: Draws) -> Noise:
     """Give every uniform number its name."""
-    explore, anything, reuse, follow, leave = draws.uniforms[:SINGLE]
-    return Noise(explore, anything, reuse, follow, leave, draws.uniforms[SINGLE:])
+    explore, anything, reuse, follow, leave, guide = draws.uniforms[:SINGLE]
+    arms = draws.uniforms[SINGLE:]
+    return Noise(explore, anything, reuse, follow, leave, guide, arms)
 
 
 def lay_out(problem: Problem, plan: Plan, trials: Trial) -> Carry:

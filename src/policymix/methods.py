@@ -116,6 +116,8 @@ class Method(eqx.Module):
         scale: c.
         own: weight of the learner's own values in decisions; 0 follows Φ alone.
         reuse: how often an action drawn from Φ replaces the learner's.
+        guidance: share of exploration that is led by the sources in turn instead of
+            by random actions.
         arms: who leads each episode.
         shapes: whether the form shapes the reward, which needs more of each step.
         options: whether the agent is CAPS, whose options are the sources.
@@ -126,6 +128,7 @@ class Method(eqx.Module):
     scale: Scalar = eqx.field(converter=as_float, default=0.0)
     own: Scalar = eqx.field(converter=as_float, default=1.0)
     reuse: Reuse = Reuse()
+    guidance: Scalar = eqx.field(converter=as_float, default=0.0)
     arms: Arms = Arms((1.0,))
     shapes: bool = eqx.field(static=True, default=False)
     options: bool = eqx.field(static=True, default=False)
@@ -180,12 +183,17 @@ def scratch(given: Given) -> Method:
 def mars(given: Given) -> Method:
     """Mixture-based advice added to the learner's own values: the default form."""
     settings = given.settings
-    return Method(ByMixture(), EXPLICIT, settings.scale, arms=gate(settings))
+    return Method(
+        *(ByMixture(), EXPLICIT, settings.scale),
+        guidance=settings.guidance,
+        arms=gate(settings),
+    )
 
 
 def mars_explicit(given: Given) -> Method:
     """The same with a fixed scale: it never gives way to the learner."""
-    return Method(ByMixture(), EXPLICIT, given.settings.scale, arms=ALWAYS)
+    scale, guidance = given.settings.scale, given.settings.guidance
+    return Method(ByMixture(), EXPLICIT, scale, guidance=guidance, arms=ALWAYS)
 
 
 def mars_lookahead(given: Given) -> Method:
@@ -208,8 +216,8 @@ def mapse(given: Given) -> Method:
 
 def follow(given: Given) -> Method:
     """Do what the mixture's choice says; no values of one's own."""
-    del given
-    return Method(ByMixture(), EXPLICIT, 1.0, own=0.0, arms=ALWAYS)
+    guidance = given.settings.guidance
+    return Method(ByMixture(), EXPLICIT, 1.0, own=0.0, guidance=guidance, arms=ALWAYS)
 
 
 def jumpstart(given: Given) -> Method:

@@ -41,6 +41,8 @@ class Settings:
     """Steps of Adam on each batch of the mixture."""
     scale: float = 2.0
     """c."""
+    guidance: float = 0.0
+    """Share of exploration that the sources lead in turn (methods with a mixture)."""
     gate_bonus: float = 0.03
     gate_keep: float = 0.8
     gate_burden: float = 0.1
@@ -95,7 +97,9 @@ PAPER = {
         batch=64,
         refresh_every=100,
         epochs=1,
-        scale=20.0,
+        mixture_rate=5e-4,
+        scale=100.0,
+        guidance=0.7,
         mapse_reuse=0.9,
         ucb_reuse=0.95,
         exit_rate=1e-4,

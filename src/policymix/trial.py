@@ -160,11 +160,30 @@ def choose(
         preferences(problem, trial, obs, advice, phi, memory.arm),
         *(memory.option, problem.epsilon(memory.episode), noise),
     )
-    if method.trust is not None:
-        likely = method.arms.advised[memory.arm] * method.reuse(memory)
-        follows = (noise.reuse < likely) & (noise.follow < jnp.sum(phi))
-        action = jnp.where(follows, jnp.argmax(jnp.cumsum(phi) > noise.follow), action)
-    return action, option
+    if method.trust is None:
+        return action, option
+    advised = method.arms.advised[memory.arm]
+    option = guide(option, problem.num_sources, noise)
+    led = noise.explore < advised * method.guidance * problem.epsilon(memory.episode)
+    action = jnp.where(led, drawn(advice[option], noise), action)
+    follows = noise.reuse < advised * method.reuse(memory)
+    follows &= noise.follow < jnp.sum(phi)
+    return jnp.where(follows, drawn(phi, noise), action), option
+
+
+STRETCH = 40
+"""Steps for which a source leads exploration, on average."""
+
+
+def guide(option: Int[Array, ""], num_sources: int, noise: Noise) -> Int[Array, ""]:
+    """The source that leads exploration: the same for a stretch, then another."""
+    changes = (option < 0) | (noise.leave < 1.0 / STRETCH)
+    return jnp.where(changes, (noise.guide * num_sources).astype(int), option)
+
+
+def drawn(likely: Float[Array, " actions"], noise: Noise) -> DiscreteAction:
+    """An action drawn from probabilities (or from what there is of them)."""
+    return jnp.argmax(jnp.cumsum(likely) > noise.follow)
 
 
 def greedy(problem: Problem, trial: Trial, obs: Observation) -> DiscreteAction:

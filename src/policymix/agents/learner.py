@@ -22,6 +22,7 @@ class Noise(NamedTuple):
     reuse: Scalar
     follow: Scalar
     leave: Scalar
+    guide: Scalar
     arms: Float[Array, " arms"]
 
 

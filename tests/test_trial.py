@@ -1,12 +1,15 @@
 """One step of a trial: what is chosen, what is remembered and what is learned."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from probes import HELPFUL, LONG, MIXED, QUICK, calm
+from probes import HELPFUL, LONG, MIXED, QUICK, RIGHT, WRONG, calm
 
+from policymix.methods import Fixed, Method
 from policymix.problems import build_problem
 from policymix.trial import (
     Outcome,
@@ -148,3 +151,25 @@ def test_replayed_transitions_are_shaped_by_the_beliefs_of_today():
         np.testing.assert_allclose(shaping.phi, good, rtol=1e-6)
     assert float(shaping_of(problem, seen, *given).phi) < 0.8
     assert float(shaping_of(problem, after, *given).phi) > 0.95
+
+
+def test_guided_exploration_does_what_its_source_does():
+    """Half of all exploration is led: by a source that keeps leading for a while."""
+
+    def recipe(given):
+        return Method(Fixed([0.5, 0.5]), guidance=0.5)
+
+    problem = build_problem(MIXED, recipe, replace(QUICK, epsilon_start=1.0))
+    trial = begin(problem, jax.random.key(0), jnp.array(3))
+    noise = calm()._replace(anything=jnp.array(0.99), guide=jnp.array(0.9))
+    epsilon = float(problem.epsilon(trial.memory.episode))
+    led = noise._replace(explore=jnp.array(0.49 * epsilon), follow=jnp.array(0.5))
+    action, option = choose(problem, trial, led)
+    assert (int(action), int(option)) == (WRONG[3], 1)
+    free = noise._replace(explore=jnp.array(0.51 * epsilon))
+    assert int(choose(problem, trial, free)[0]) == 1
+    led_on = led._replace(guide=jnp.array(0.1))
+    running = trial._replace(memory=trial.memory._replace(option=option))
+    assert int(choose(problem, running, led_on)[1]) == 1
+    changed = led_on._replace(leave=jnp.array(0.001))
+    assert [int(x) for x in choose(problem, running, changed)] == [RIGHT[3], 0]

@@ -36,7 +36,8 @@ class Memory(NamedTuple):
     range: Float[Array, " 2"]
     """Least and greatest return of any episode."""
     option: Int[Array, ""]
-    """The running option of CAPS; negative when an episode begins."""
+    """The running option of CAPS, or the source that guides exploration; negative when
+    an episode begins."""
 
 
 class Epsilon(eqx.Module):

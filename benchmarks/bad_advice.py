@@ -1,6 +1,6 @@
 """Is bad advice overcome? No transfer, MARS, and MARS with a fixed scale.
 
-    python benchmarks/bad_advice.py [--trials 20] [--seed 0]
+    python benchmarks/bad_advice.py [--trials 20] [--seed 0] [--domain maze]
 
 Maze (200,000 samples): the sources' policies moved to the next room's dynamics, so that
 each is trusted in the wrong room; and policies that are a random action in each cell.
@@ -69,8 +69,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--domain", choices=("maze", "cartpole"))
     given = parser.parse_args()
-    for domain, label, spoil, steps, every in CASES:
+    chosen = [case for case in CASES if given.domain in (None, case[0])]
+    for domain, label, spoil, steps, every in chosen:
         task = load_task(domain)
         settings = replace(settings_of(task), steps=steps, evaluate_every=every)
         spoilt = spoil(task)

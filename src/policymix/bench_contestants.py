@@ -25,8 +25,6 @@ def our_chunks(
         trials: run side by side.
         settings: by default the paper's.
     """
-    import jax
-
     from policymix.catalogue import load_task
     from policymix.training import Work
 
@@ -40,16 +38,10 @@ def our_chunks(
         taken += length
         if taken % work.settings.refresh_every == 0:
             work.loop.refresh()
-        jax.block_until_ready(_state(work.loop))
+        work.loop.wait()
         return length * trials
 
     return chunk
-
-
-def _state(loop: Any) -> Any:
-    """All arrays of a loop; its `trials` would copy them."""
-    shards = getattr(loop, "_shards", None)
-    return loop._carry if shards is None else [shard.carry for shard in shards]
 
 
 def host_chunks(make: Callable[[], Any], trials: int) -> Chunk:

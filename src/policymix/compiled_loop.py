@@ -19,7 +19,17 @@ from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.domains.base import AbstractDomain
-from policymix.lockstep import Carry, Draws, Plan, absorb, draw, lay_out, noise_of
+from policymix.lockstep import (
+    Carry,
+    Draws,
+    Plan,
+    absorb,
+    draw,
+    keys_of,
+    lay_out,
+    noise_of,
+    refresh,
+)
 from policymix.trial import Outcome, Problem, Trial, begin, choose, greedy
 from policymix.types import Key, Keys, Observation
 
@@ -123,7 +133,7 @@ def examine(world: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
 
 def mesh_of(trials: int) -> Mesh:
     """As many devices as can have a shard each."""
-    devices = jax.devices()[: max(1, min(len(jax.devices()), trials))]
+    devices = jax.devices()[:trials]
     return jax.make_mesh(
         (len(devices),), (AXIS,), devices=devices, axis_types=(AxisType.Auto,)
     )
@@ -177,22 +187,6 @@ def _examine(
 
     inputs = (WHOLE, SHARDED, WHOLE)
     return _shards(mesh, call, inputs, SHARDED)(arrays, trials, keys)
-
-
-@partial(jax.jit, static_argnums=(0,), donate_argnums=(2,))
-def refresh(rest: Problem, arrays: Problem, carry: Carry) -> Carry:
-    """Copy every trial's target network."""
-    agent = eqx.combine(arrays, rest).agent
-    trials = carry.trials
-    return carry._replace(
-        trials=trials._replace(agent=jax.vmap(agent.refresh)(trials.agent))
-    )
-
-
-@jax.jit
-def keys_of(seeds: Int[Array, " trials"], use: Int[Array, ""] | int) -> Keys:
-    """A key for every trial and use: which trials run beside it makes no difference."""
-    return jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(seed), use))(seeds)
 
 
 class CompiledLoop:
@@ -250,6 +244,16 @@ class CompiledLoop:
             *(self._mesh, self._rest, self._arrays, self._carry.trials, self._exams)
         )
         return np.asarray(lengths)[: self._count], np.asarray(totals)[: self._count]
+
+    def wait(self) -> None:
+        """Until all that was asked for is done."""
+        jax.block_until_ready(self._carry)
+
+    @property
+    def fault(self) -> tuple[np.ndarray, np.ndarray]:
+        """Step and code of every trial's `Fault`."""
+        step, code = (np.asarray(part) for part in self._carry.trials.fault)
+        return step[: self._count], code[: self._count]
 
     @property
     def trials(self) -> Trial:

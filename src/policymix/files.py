@@ -30,13 +30,18 @@ def canonical(facts: dict[str, Any]) -> bytes:
     return (text + "\n").encode()
 
 
-def write_folder(path: Path, files: dict[str, bytes]) -> None:
-    """Write a new folder; a failure leaves nothing behind."""
-    path = Path(path)
+def check_new(path: Path) -> None:
+    """Refuse a folder that has something in it, or a file in its place."""
     if path.is_file() or (path.is_dir() and any(path.iterdir())):
         raise PolicymixError(
             f"{path} exists already. Choose another folder or delete it first"
         )
+
+
+def write_folder(path: Path, files: dict[str, bytes]) -> None:
+    """Write a new folder; a failure leaves nothing behind."""
+    path = Path(path)
+    check_new(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:

@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from policymix.compiled_loop import keys_of, refresh
 from policymix.lockstep import (
     Carry,
     Choices,
@@ -23,8 +22,10 @@ from policymix.lockstep import (
     Plan,
     absorb,
     draw,
+    keys_of,
     lay_out,
     noise_of,
+    refresh,
 )
 from policymix.trial import Outcome, Problem, Trial, begin, choose, greedy
 from policymix.types import Discrete, DiscreteAction, Keys
@@ -214,6 +215,16 @@ class HostLoop:
         parts = list(self._threads.map(Shard.examine, self._shards))
         lengths, totals = zip(*parts, strict=True)
         return np.concatenate(lengths), np.concatenate(totals)
+
+    def wait(self) -> None:
+        """Until all that was asked for is done."""
+        jax.block_until_ready([shard.carry for shard in self._shards])
+
+    @property
+    def fault(self) -> tuple[np.ndarray, np.ndarray]:
+        """Step and code of every trial's `Fault`."""
+        steps, codes = zip(*(s.carry.trials.fault for s in self._shards), strict=True)
+        return np.concatenate(steps), np.concatenate(codes)
 
     @property
     def trials(self) -> Trial:

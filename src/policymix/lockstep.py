@@ -4,15 +4,17 @@ All trials of a batch take the same number of steps, so their replays have one w
 position: an in-place slice update, where a position per trial would be a scatter.
 """
 
+from functools import partial
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.agents.learner import Noise
 from policymix.trial import Outcome, Problem, Trial, learn, observe
-from policymix.types import Key
+from policymix.types import Key, Keys
 
 SINGLE = 6
 """Uniform numbers of a `Noise` besides those for its arms."""
@@ -126,3 +128,19 @@ def updates_due(
     """How many updates follow this step when they come after episodes."""
     count = lengths if isinstance(plan.updates, str) else plan.updates
     return jnp.where(ended, count, 0)
+
+
+@partial(jax.jit, static_argnums=(0,), donate_argnums=(2,))
+def refresh(rest: Problem, arrays: Problem, carry: Carry) -> Carry:
+    """Copy every trial's target network."""
+    agent = eqx.combine(arrays, rest).agent
+    trials = carry.trials
+    return carry._replace(
+        trials=trials._replace(agent=jax.vmap(agent.refresh)(trials.agent))
+    )
+
+
+@jax.jit
+def keys_of(seeds: Int[Array, " trials"], use: Int[Array, ""] | int) -> Keys:
+    """A key for every trial and use: which trials run beside it makes no difference."""
+    return jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(seed), use))(seeds)

@@ -290,10 +290,14 @@ METHODS: dict[str, Recipe] = {
 """By the names of the command line; phi1, phi2, … are one source alone."""
 
 
+def recipes(num_sources: int) -> dict[str, Recipe]:
+    """All recipes by name, those of single sources included."""
+    return METHODS | {f"phi{i + 1}": phi(i + 1) for i in range(num_sources)}
+
+
 def find_recipe(name: str, num_sources: int) -> Recipe:
     """The recipe of that name."""
-    singles = {f"phi{i + 1}": phi(i + 1) for i in range(num_sources)}
-    known = METHODS | singles
+    known = recipes(num_sources)
     if name in known:
         return known[name]
     raise PolicymixError(

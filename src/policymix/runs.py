@@ -12,7 +12,7 @@ import jax
 
 from policymix.catalogue import TransferTask
 from policymix.errors import PolicymixError
-from policymix.files import canonical, write_file
+from policymix.files import canonical, check_new, write_file
 from policymix.methods import find_recipe
 from policymix.progress import Begin
 from policymix.settings import Settings
@@ -50,19 +50,18 @@ def run(
         find_recipe(name, len(task.sources))
     if len(set(methods)) < len(methods):
         raise PolicymixError(f"a method is named twice in {', '.join(methods)}")
-    if out.exists() and (out.is_file() or any(out.iterdir())):
-        raise PolicymixError(f"{out} exists already. Choose another folder for --out")
+    check_new(out)
     facts = describe(task, methods, settings, seed, trials)
     rows: list[Row] = []
-    bars = {name: begin(name, settings.steps * trials, "score") for name in methods}
     try:
         for name in methods:
             started = time.perf_counter()
+            advance = begin(name, settings.steps * trials, "score")
             work = Work.of(task, name, None, seed, trials, settings)
             for news in work.run():
                 rows += news
                 score = sum(row.score for row in news) / len(news)
-                bars[name](work.taken, score)
+                advance(work.taken, score)
             facts["wall_seconds"][name] = time.perf_counter() - started
             write(out, facts, rows)
     except TrialError as error:

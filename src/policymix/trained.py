@@ -24,7 +24,7 @@ from policymix.files import (
     read_manifest,
     write_folder,
 )
-from policymix.methods import METHODS, find_recipe
+from policymix.methods import find_recipe, recipes
 from policymix.problems import build_problem
 from policymix.records import Reader, RecordError
 from policymix.settings import Settings
@@ -81,7 +81,7 @@ class TrainedAgent:
 
     def save(self, folder: str | Path) -> None:
         """Write a new folder; only methods that have a name can be saved."""
-        if not _named(self.method, len(self.task.sources)):
+        if self.method not in recipes(len(self.task.sources)):
             raise PolicymixError(
                 f"the method {self.method!r} has no name to load it by: add its recipe "
                 "to policymix.methods.METHODS under that name first"
@@ -125,10 +125,6 @@ def _greedy(rest: Problem, arrays: Problem, trial: Trial, obs: Array) -> Array:
 def _are_states(rows: np.ndarray, count: int) -> bool:
     whole = np.issubdtype(rows.dtype, np.integer)
     return whole and bool(np.all((rows >= 0) & (rows < count)))
-
-
-def _named(method: str, sources: int) -> bool:
-    return method in METHODS or method in {f"phi{i + 1}" for i in range(sources)}
 
 
 def _read(

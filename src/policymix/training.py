@@ -19,7 +19,7 @@ from policymix.problems import build_problem, settings_of
 from policymix.progress import bars
 from policymix.settings import Settings
 from policymix.trained import TrainedAgent
-from policymix.trial import Problem, Trial, faults
+from policymix.trial import Problem, faults
 
 EXAM_SEED = 5_000_000
 """First seed of the test episodes; no trial has it."""
@@ -138,7 +138,7 @@ class Work:
         settings: Settings,
         seeds: np.ndarray,
     ):
-        self.task, self.method, self.settings = task, method, settings
+        self.task, self.settings = task, settings
         self.name = method if isinstance(method, str) else method.__name__
         self.seeds, self.taken = seeds, 0
         self.problem = build_problem(task, method, settings)
@@ -206,21 +206,20 @@ class Work:
             scores = [domain.score(Result(int(n), float(r))) for n, r in episodes]
             score = float(np.mean(scores))
             rows.append(Row(domain.name, self.name, place, seed, step, score))
-        self._check(self.loop.trials, rows)
+        self._check(rows)
         return rows
 
-    def _check(self, trials: Trial, rows: list[Row]) -> None:
+    def _check(self, rows: list[Row]) -> None:
         """Stop at the first number that is not finite."""
-        codes = np.asarray(trials.fault.code)
+        steps, codes = self.loop.fault
         if not codes.any():
             return
         place = int(np.argmax(codes > 0))
         what = faults(self.task.sources.names)[codes[place]]
-        step = int(trials.fault.step[place])
         raise TrialError(
-            f"{self.name}, trial {place} (seed {self.seeds[place]}), step {step}: "
-            f"{what} is not a finite number. Mend it there, or, if it is the "
-            "learner's, lower its learning rate",
+            f"{self.name}, trial {place} (seed {self.seeds[place]}), "
+            f"step {steps[place]}: {what} is not a finite number. Mend it there, or, "
+            "if it is the learner's, lower its learning rate",
             rows,
         )
 

@@ -9,7 +9,7 @@ import pytest
 from probes import LONG, MIXED, QUICK, Endless, best_return, on_host, source, task_of
 
 from policymix.lockstep import Plan, updates_due
-from policymix.training import train
+from policymix.training import Work, train
 
 
 def run(task, method, steps=300, seed=0, trials=1, **changes):
@@ -124,6 +124,19 @@ def test_the_last_chunk_may_be_shorter():
     assert steps.tolist() == [0, 100, 200, 250]
     assert scores.shape == (4, 4)
     assert run(MIXED, "scratch", 50, trials=4).curve()[0].tolist() == [0, 50]
+
+
+@pytest.mark.parametrize("task", [MIXED, on_host(MIXED)], ids=["compiled", "host"])
+def test_what_is_learned_does_not_depend_on_how_often_one_looks(task):
+    often, seldom = (run(task, "mars", evaluate_every=n) for n in (20, 100))
+    assert set(outcome(seldom, 0)) < set(outcome(often, 0))
+    np.testing.assert_array_equal(state(often, 0).agent, state(seldom, 0).agent)
+
+
+def test_work_pauses_where_it_is_asked_to():
+    work = Work.of(MIXED, "mars", 200, 0, 2, QUICK, stops=(0, 40, 200))
+    moments = [(m.step, m.taken, len(m.rows)) for m in work.run()]
+    assert moments == [(0, 0, 2), (40, 80, 0), (100, 120, 2), (200, 200, 2)]
 
 
 def test_targets_are_copied_when_they_are_due():

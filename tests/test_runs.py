@@ -11,7 +11,7 @@ from policymix import runs
 from policymix.errors import PolicymixError
 from policymix.progress import silent
 from policymix.runs import FACTS, HEADER, ROWS, run
-from policymix.training import Row, TrialError
+from policymix.training import Moment, Row, TrialError
 
 SETTINGS = replace(QUICK, steps=200)
 
@@ -76,14 +76,12 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
 class Breaking:
     """Work of which the second method stops after one evaluation."""
 
-    taken = 0
-
     def __init__(self, name, stop):
         self._name, self._stop = name, stop
 
     def run(self):
         row = Row("probe", self._name, 0, 0, 0, 1.0)
-        yield [row]
+        yield Moment(0, 0, [row])
         if self._name == "scratch":
             raise self._stop
 

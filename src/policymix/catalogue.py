@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import jax.numpy as jnp
 import numpy as np
@@ -51,6 +51,8 @@ class Domain:
     score: Callable[[Played], float]
     right: Callable[[tuple[str, ...]], RightSource] | None = None
     """Names of sources → which of them is right in a state."""
+    better: Literal["higher", "lower"] = "higher"
+    """Which scores are the good ones."""
 
     def spec(self) -> TaskSpec:
         """The spaces that target and sources share."""
@@ -105,6 +107,7 @@ DOMAINS = {
             "steps to goal",
             lambda episode: float(episode.length),
             _right_room,
+            "lower",
         ),
         Domain(
             "cartpole",

@@ -20,6 +20,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from policymix.domains.base import AbstractDomain
 from policymix.lockstep import (
+    LEARNER,
+    STARTS,
+    STEPS,
     Carry,
     Draws,
     Plan,
@@ -34,8 +37,6 @@ from policymix.trial import Outcome, Problem, Trial, begin, choose, greedy
 from policymix.types import Key, Keys, Observation
 
 AXIS = "trials"
-STARTS = 1 << 20
-"""Uses of a trial's key from here on are starts of episodes; below are chunks."""
 
 
 class World(NamedTuple):
@@ -49,7 +50,8 @@ def start(world: World, plan: Plan, keys: Keys, start_keys: Keys) -> Carry:
     """All trials before their first step."""
 
     def one(key: Key, start_key: Key) -> Trial:
-        return begin(world.problem, key, world.domain.initial(start_key))
+        first = world.domain.initial(jax.random.fold_in(start_key, 0))
+        return begin(world.problem, key, first)
 
     return lay_out(world.problem, plan, jax.vmap(one)(keys, start_keys))
 
@@ -60,9 +62,15 @@ def chunk(
     """So many steps of all trials."""
     problem, domain = world
 
+    first = carry.written
+
     def draw_one(key: Key, start_key: Key) -> tuple[Draws, Array]:
-        starts = jax.vmap(domain.initial)(jax.random.split(start_key, plan.length))
-        return draw(problem, plan, key), starts
+        def initial(step: Int[Array, ""]) -> Observation:
+            return domain.initial(jax.random.fold_in(start_key, step))
+
+        # The trial's first episode began with step 0.
+        starts = jax.vmap(initial)(first + 1 + jnp.arange(plan.length))
+        return draw(problem, plan, key, first), starts
 
     def step(carry: Carry, chance: tuple[Draws, Array]) -> tuple[Carry, None]:
         draws, starts = chance
@@ -215,23 +223,18 @@ class CompiledLoop:
         self._seeds = jnp.asarray(np.append(seeds, seeds[:1].repeat(idle)))
         world = World(problem, domain)
         self._arrays, self._rest = eqx.partition(world, eqx.is_array)
-        self._taken = 0
+        self._keys = tuple(keys_of(self._seeds, use) for use in (STEPS, STARTS))
+        learners = keys_of(self._seeds, LEARNER)
         self._carry = _start(
-            *(self._mesh, self._rest, plan, self._arrays, *self._keys())
+            *(self._mesh, self._rest, plan, self._arrays, learners, self._keys[1])
         )
 
     def advance(self, length: int) -> None:
         """One chunk of steps."""
-        self._taken += 1
         self._carry = _chunk(
             *(self._mesh, self._rest, self._plan._replace(length=length)),
-            *(self._arrays, self._carry, *self._keys()),
+            *(self._arrays, self._carry, *self._keys),
         )
-
-    def _keys(self) -> tuple[Keys, Keys]:
-        """For what is drawn in both loops, and for the starts of episodes."""
-        starts = keys_of(self._seeds, STARTS + self._taken)
-        return keys_of(self._seeds, self._taken), starts
 
     def refresh(self) -> None:
         """Copy the target networks."""

@@ -16,6 +16,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from policymix.lockstep import (
+    LEARNER,
+    STEPS,
     Carry,
     Choices,
     Draws,
@@ -45,7 +47,9 @@ def _open(
 ) -> tuple[Draws, Choices]:
     """The draws of a chunk, and the choices of its first step."""
     problem = eqx.combine(arrays, rest)
-    chances = jax.vmap(partial(draw, problem, plan), out_axes=1)(keys)
+    chances = jax.vmap(partial(draw, problem, plan), (0, None), out_axes=1)(
+        keys, carry.written
+    )
     return chances, _choose(problem, carry, _at(chances, jnp.zeros((), int)))
 
 
@@ -128,22 +132,22 @@ class Shard:
     ):
         arrays, self._rest = eqx.partition(problem, eqx.is_array)
         self._arrays = jax.device_put(arrays, device)
-        self._plan, self._seeds = plan, seeds
+        self._plan, self._count = plan, len(seeds)
         self._tasks = HostTasks(make, len(seeds))
         self._exams = HostTasks(make, len(seeds) * len(exams))
         self._exam_seeds = list(exams) * len(seeds)
         obs = self._tasks.reset(seeds.tolist())
-        carry = _start(
-            self._rest, plan, self._arrays, keys_of(jnp.asarray(seeds), 0), obs
+        learners, self._keys = (
+            keys_of(jnp.asarray(seeds), use) for use in (LEARNER, STEPS)
         )
+        carry = _start(self._rest, plan, self._arrays, learners, obs)
         # Committed, or the first chunks would be compiled for arrays that are not.
         self.carry = jax.device_put(carry, device)
 
-    def advance(self, length: int, taken: int) -> None:
+    def advance(self, length: int) -> None:
         """One chunk of steps."""
-        keys = keys_of(jnp.asarray(self._seeds), taken)
         fixed = (self._rest, self._plan._replace(length=length), self._arrays)
-        chances, choices = _open(*fixed, self.carry, keys)
+        chances, choices = _open(*fixed, self.carry, self._keys)
         for step in range(length):
             told = _tell(self._tasks.step(np.asarray(choices[0])))
             self.carry, choices = _learn(
@@ -157,7 +161,7 @@ class Shard:
     def examine(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths and returns of test episodes, one row for each trial."""
         obs = self._exams.reset(self._exam_seeds)
-        shape = (len(self._seeds), -1)
+        shape = (self._count, -1)
         lengths, totals = np.zeros((2, len(obs)))
         active = np.ones(len(obs), bool)
         while active.any():
@@ -197,13 +201,10 @@ class HostLoop:
             for part, device in zip(parts, devices, strict=True)
         ]
         self._threads = ThreadPoolExecutor(len(devices))
-        self._taken = 0
 
     def advance(self, length: int) -> None:
         """One chunk of steps."""
-        self._taken += 1
-        number = self._taken
-        list(self._threads.map(lambda s: s.advance(length, number), self._shards))
+        list(self._threads.map(lambda shard: shard.advance(length), self._shards))
 
     def refresh(self) -> None:
         """Copy the target networks."""

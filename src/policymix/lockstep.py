@@ -16,6 +16,8 @@ from policymix.agents.learner import Noise
 from policymix.trial import Outcome, Problem, Trial, learn, observe
 from policymix.types import Key, Keys
 
+LEARNER, STEPS, STARTS = range(3)
+"""Uses of a trial's key: what is learned, chance in steps, and starts of episodes."""
 SINGLE = 6
 """Uniform numbers of a `Noise` besides those for its arms."""
 
@@ -51,15 +53,24 @@ class Draws(NamedTuple):
     key: Key
 
 
-def draw(problem: Problem, plan: Plan, key: Key) -> Draws:
-    """The draws of every step of a chunk at once, which is far cheaper than in it."""
-    uniform_key, pick_key, step_key = jax.random.split(key, 3)
+def draw(problem: Problem, plan: Plan, key: Key, first: Int[Array, ""]) -> Draws:
+    """The draws of every step of a chunk at once, which is far cheaper than in it.
+
+    Every step has its own key, so a trial does not depend on where chunks end.
+    """
     uniforms = SINGLE + problem.method.arms.advised.size
-    return Draws(
-        jax.random.uniform(uniform_key, (plan.length, uniforms)),
-        jax.random.uniform(pick_key, (plan.length, plan.batch)),
-        jax.random.split(step_key, plan.length),
-    )
+
+    def one(step: Int[Array, ""]) -> Draws:
+        uniform_key, pick_key, step_key = jax.random.split(
+            jax.random.fold_in(key, step), 3
+        )
+        return Draws(
+            jax.random.uniform(uniform_key, (uniforms,)),
+            jax.random.uniform(pick_key, (plan.batch,)),
+            step_key,
+        )
+
+    return jax.vmap(one)(first + jnp.arange(plan.length))
 
 
 def noise_of(draws: Draws) -> Noise:

@@ -17,8 +17,9 @@ from policymix.methods import find_recipe
 from policymix.progress import Begin
 from policymix.settings import Settings
 from policymix.sources import fingerprint
-from policymix.training import Row, TrialError, Work
+from policymix.training import Row, TrialError, Work, mean_of
 
+FORMAT, VERSION = "policymix run", 1
 FACTS, ROWS = "run.json", "evaluations.csv"
 HEADER = ",".join(Row._fields)
 PACKAGES = ("policymix", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium")
@@ -58,10 +59,9 @@ def run(
             started = time.perf_counter()
             advance = begin(name, settings.steps * trials, "score")
             work = Work.of(task, name, None, seed, trials, settings)
-            for news in work.run():
-                rows += news
-                score = sum(row.score for row in news) / len(news)
-                advance(work.taken, score)
+            for moment in work.run():
+                rows += moment.rows
+                advance(moment.taken, mean_of(moment.rows))
             facts["wall_seconds"][name] = time.perf_counter() - started
             write(out, facts, rows)
     except TrialError as error:
@@ -84,17 +84,20 @@ def describe(
 ) -> dict[str, Any]:
     """All that a reader needs to know in order to run it again."""
     device, sources = jax.devices()[0], task.sources.sources
+    origins = task.facts.get("sources", {})
     return {
-        "format": "policymix run",
-        "version": 1,
+        "format": FORMAT,
+        "version": VERSION,
         "status": "running",
         "domain": task.domain.name,
         "measure": task.domain.measure,
+        "better": task.domain.better,
         "methods": list(methods),
         "seed": seed,
         "trials": trials,
         "settings": asdict(settings),
         "sources": {source.name: fingerprint(source) for source in sources},
+        "source_samples": {name: origins[name]["samples"] for name in origins},
         "versions": {
             "python": platform.python_version(),
             **{package: version(package) for package in PACKAGES},
@@ -104,8 +107,13 @@ def describe(
     }
 
 
+def files_of(facts: dict[str, Any], rows: Sequence[Row]) -> dict[str, bytes]:
+    """The contents of both files."""
+    lines = [HEADER, *(",".join(str(value) for value in row) for row in rows)]
+    return {ROWS: ("\n".join(lines) + "\n").encode(), FACTS: canonical(facts)}
+
+
 def write(out: Path, facts: dict[str, Any], rows: Sequence[Row]) -> None:
     """Both files, each whole."""
-    lines = [HEADER, *(",".join(str(value) for value in row) for row in rows)]
-    write_file(out / ROWS, ("\n".join(lines) + "\n").encode())
-    write_file(out / FACTS, canonical(facts))
+    for name, content in files_of(facts, rows).items():
+        write_file(out / name, content)

@@ -1,7 +1,7 @@
 """Train many trials of a method on a task: the interface that users meet."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -92,12 +92,17 @@ def train(
     with bars(quiet=not progress) as begin:
         advance = begin(f"{task.domain.name} {work.name}", work.samples, "score")
         try:
-            for news in work.run():
-                rows += news
-                advance(work.taken, float(np.mean([row.score for row in news])))
+            for moment in work.run():
+                rows += moment.rows
+                advance(moment.taken, mean_of(moment.rows))
         except TrialError as error:
             raise TrialError(str(error), rows + error.rows) from None
     return Training(work.agents(), tuple(rows))
+
+
+def mean_of(rows: list[Row]) -> float:
+    """The mean score of an evaluation."""
+    return float(np.mean([row.score for row in rows]))
 
 
 def check_numbers(settings: Settings, trials: int) -> None:
@@ -124,11 +129,26 @@ def check_numbers(settings: Settings, trials: int) -> None:
         )
 
 
+class Moment(NamedTuple):
+    """A pause in a training: after an evaluation, or because it was asked for."""
+
+    step: int
+    taken: int
+    """Samples of all trials since the pause before."""
+    rows: list[Row]
+    """Of an evaluation; empty where none is due."""
+
+
 class Work:
     """A method's trials on a task, ready to run.
 
-    `run` yields the rows of each evaluation; `taken` is the number of samples since
-    the evaluation before.
+    Args:
+        task: a target and its sources.
+        method: by name, or a recipe.
+        settings: numbers of the experiment.
+        seeds: one for each trial.
+        stops: steps at which `run` pauses besides evaluations. What is learned does not
+            depend on them.
     """
 
     def __init__(
@@ -137,12 +157,13 @@ class Work:
         method: str | Recipe,
         settings: Settings,
         seeds: np.ndarray,
+        stops: Sequence[int] = (),
     ):
         self.task, self.settings = task, settings
         self.name = method if isinstance(method, str) else method.__name__
-        self.seeds, self.taken = seeds, 0
+        self.seeds, self.stops = seeds, frozenset(stops)
         self.problem = build_problem(task, method, settings)
-        chunk = math.gcd(settings.refresh_every, settings.evaluate_every)
+        chunk = math.gcd(settings.refresh_every, settings.evaluate_every, *stops)
         self.plan = Plan(
             min(chunk, settings.steps),
             *(settings.batch, settings.capacity, settings.updates),
@@ -158,33 +179,35 @@ class Work:
         seed: int,
         trials: int,
         settings: Settings | None,
+        stops: Sequence[int] = (),
     ) -> "Work":
         """Fill in what was not given."""
         settings = settings_of(task) if settings is None else settings
         if steps is not None:
             settings = replace(settings, steps=steps)
         check_numbers(settings, trials)
-        return cls(task, method, settings, np.arange(seed, seed + trials))
+        return cls(task, method, settings, np.arange(seed, seed + trials), stops)
 
     @property
     def samples(self) -> int:
         """Of all trials together."""
         return self.settings.steps * len(self.seeds)
 
-    def run(self) -> Iterator[list[Row]]:
+    def run(self) -> Iterator[Moment]:
         """Train to the end; the first rows are from before the first step."""
-        settings, step = self.settings, 0
-        yield self._evaluate(step)
+        settings, step, paused = self.settings, 0, 0
+        yield Moment(step, 0, self._evaluate(step))
         while step < settings.steps:
             length = min(self.plan.length, settings.steps - step)
             self.loop.advance(length)
             step += length
-            self.taken += length * len(self.seeds)
             if step % settings.refresh_every == 0:
                 self.loop.refresh()
-            if step % settings.evaluate_every == 0 or step == settings.steps:
-                yield self._evaluate(step)
-                self.taken = 0
+            due = step % settings.evaluate_every == 0 or step == settings.steps
+            if due or step in self.stops:
+                taken = (step - paused) * len(self.seeds)
+                yield Moment(step, taken, self._evaluate(step) if due else [])
+                paused = step
 
     def agents(self) -> tuple[TrainedAgent, ...]:
         """What every trial has learned."""

@@ -1,0 +1,103 @@
+"""Run an experiment piece by piece; what is finished is never lost nor repeated."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from policymix.errors import FileFormatError
+from policymix.experiments.plans import Experiment, Piece
+from policymix.experiments.snapshots import Look, Reference, files_of, look, reference
+from policymix.experiments.store import read_run
+from policymix.files import canonical, write_folder
+from policymix.progress import Begin
+from policymix.runs import FACTS, describe
+from policymix.runs import files_of as run_files
+from policymix.training import Row, Work, mean_of
+
+SAME = ("domain", "methods", "seed", "trials", "settings", "sources", "sweep")
+"""Facts in which a finished piece must agree with the plan."""
+
+
+def run_experiment(
+    experiment: Experiment,
+    out: Path,
+    begin: Begin,
+    finished: Callable[[Piece, float], None],
+) -> None:
+    """Run the pieces that are not in the folder yet.
+
+    Args:
+        experiment: what to run.
+        out: the domain's folder; each piece becomes a folder in it, all at once.
+        begin: reports on the progress of a piece.
+        finished: is told of every piece that is there, and the seconds it took now.
+    """
+    for piece in experiment.pieces:
+        check_piece(experiment, piece, out / piece.name)
+    known = reference(experiment.task)
+    for piece in experiment.pieces:
+        started = time.perf_counter()
+        if not (out / piece.name).exists():
+            run_piece(experiment, piece, known, out / piece.name, begin)
+        finished(piece, time.perf_counter() - started)
+
+
+def run_piece(
+    experiment: Experiment,
+    piece: Piece,
+    known: Reference | None,
+    out: Path,
+    begin: Begin,
+) -> None:
+    """Train one method with one set of settings and write its folder."""
+    started = time.perf_counter()
+    facts = facts_of(experiment, piece)
+    settings, stops = experiment.settings_of(piece), experiment.looks(piece)
+    work = Work.of(
+        *(experiment.task, piece.method, None, experiment.seed, experiment.trials),
+        *(settings, stops),
+    )
+    advance = begin(piece.name, work.samples, "score")
+    rows: list[Row] = []
+    looks: list[Look] = []
+    for moment in work.run():
+        rows += moment.rows
+        advance(moment.taken, mean_of(moment.rows) if moment.rows else float("nan"))
+        if moment.step in stops:
+            agents = work.agents()
+            looks.append(look(experiment.task, known, moment.step, agents))
+    facts["status"] = "finished"
+    facts["wall_seconds"] = {piece.method: time.perf_counter() - started}
+    files = run_files(facts, rows) | files_of(experiment.task, looks)
+    write_folder(out, files)
+
+
+def facts_of(experiment: Experiment, piece: Piece) -> dict[str, Any]:
+    """Those of a run, and the sweep to which the piece belongs."""
+    settings = experiment.settings_of(piece)
+    facts = describe(
+        *(experiment.task, [piece.method], settings),
+        *(experiment.seed, experiment.trials),
+    )
+    swept = None
+    if piece.setting is not None:
+        swept = {"setting": piece.setting, "value": piece.value}
+    return facts | {"sweep": swept}
+
+
+def check_piece(experiment: Experiment, piece: Piece, folder: Path) -> None:
+    """A piece that is there must be what the plan would run."""
+    if not folder.exists():
+        return
+    found = read_run(folder).facts
+    wanted = json.loads(canonical(facts_of(experiment, piece)))
+    for name in SAME:
+        if found.get(name) != wanted[name]:
+            raise FileFormatError(
+                folder / FACTS,
+                name,
+                "not what this experiment would run",
+                "Choose another folder for --out, or delete this one to run it again",
+            )

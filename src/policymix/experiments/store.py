@@ -1,0 +1,186 @@
+"""Reading runs back: what is wrong with a folder is named by file and line."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policymix.errors import FileFormatError
+from policymix.files import MANIFEST, RESTORE
+from policymix.runs import FACTS, FORMAT, HEADER, ROWS, VERSION
+from policymix.training import Row
+
+NEEDED: dict[str, type | tuple[type, ...]] = {
+    "status": str,
+    "domain": str,
+    "measure": str,
+    "better": str,
+    "methods": list,
+    "seed": int,
+    "trials": int,
+    "settings": dict,
+    "sources": dict,
+    "source_samples": dict,
+    "versions": dict,
+    "devices": str,
+    "wall_seconds": dict,
+}
+"""Facts of every run, and their types."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """All trials of one method: scores [evaluations, trials]."""
+
+    method: str
+    steps: np.ndarray
+    scores: np.ndarray
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One folder: its facts, and a curve for each method."""
+
+    folder: Path
+    facts: dict[str, Any]
+    curves: dict[str, Curve]
+
+    @property
+    def has_snapshots(self) -> bool:
+        """Whether somebody looked at the mixture."""
+        return (self.folder / MANIFEST).exists()
+
+
+def read_run(folder: Path) -> Run:
+    """A run's folder, whole and sound, or an error that says where it is not."""
+    facts = read_facts(folder)
+    return Run(folder, facts, read_curves(folder / ROWS, facts))
+
+
+def find_runs(place: Path) -> list[Path]:
+    """The folders of runs at or below a place, in order of their names."""
+    return sorted(path.parent for path in place.rglob(FACTS))
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """What was run."""
+    path = folder / FACTS
+    facts = json_of(path)
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise FileFormatError(path, "format", f"no {FORMAT}", f"Give a {FORMAT} folder")
+    if facts.get("version") != VERSION:
+        problem = f"{facts.get('version')!r}, but this release reads {VERSION}"
+        raise FileFormatError(path, "version", problem, "Run it again")
+    for name, kind in NEEDED.items():
+        if not isinstance(facts.get(name), kind):
+            problem = f"{facts.get(name)!r} is not of the right type"
+            raise FileFormatError(path, name, problem, RESTORE)
+    return facts
+
+
+def json_of(path: Path) -> Any:
+    """A file's JSON."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror})"
+        raise FileFormatError(path, "file", problem, "Check the path") from None
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(path, "file", f"no JSON ({error})", RESTORE) from None
+
+
+def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
+    """Every method's curve, from a file that has each row once."""
+    lines = lines_of(path)
+    if not lines or lines[0] != HEADER:
+        found = lines[0] if lines else ""
+        problem = f"the header is {found!r} instead of {HEADER!r}"
+        raise FileFormatError(path, "line 1", problem, RESTORE)
+    rows: dict[tuple[str, int, int], tuple[int, float]] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        row = read_row(path, number, line, facts)
+        key = row.method, row.trial, row.step
+        if key in rows:
+            problem = f"repeats line {rows[key][0]} ({name_of(*key)})"
+            raise FileFormatError(path, f"line {number}", problem, RESTORE)
+        rows[key] = number, row.score
+    return {
+        method: curve_of(path, facts, method, rows)
+        for method in facts["methods"]
+        if facts["status"] == "finished" or any(key[0] == method for key in rows)
+    }
+
+
+def lines_of(path: Path) -> list[str]:
+    """A file's lines."""
+    try:
+        return path.read_text("utf-8").splitlines()
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror})"
+        raise FileFormatError(path, "file", problem, "Check the path") from None
+    except ValueError as error:
+        raise FileFormatError(path, "file", f"no text ({error})", RESTORE) from None
+
+
+def name_of(method: str, trial: int, step: int) -> str:
+    """A row, in words."""
+    return f"{method}, trial {trial}, step {step}"
+
+
+def read_row(path: Path, number: int, line: str, facts: dict[str, Any]) -> Row:
+    """One line, checked against the facts of its run."""
+
+    def wrong(problem: str) -> FileFormatError:
+        return FileFormatError(path, f"line {number}", problem, RESTORE)
+
+    parts = line.split(",")
+    if len(parts) != len(Row._fields):
+        raise wrong(f"{len(parts)} values instead of {len(Row._fields)}")
+    domain, method, *numbers = parts
+    try:
+        trial, seed, step = map(int, numbers[:3])
+        score = float(numbers[3])
+    except ValueError as error:
+        raise wrong(str(error)) from None
+    if not math.isfinite(score):
+        raise wrong(f"the score is {score}")
+    if domain != facts["domain"]:
+        raise wrong(f"the domain is {domain!r}, not {facts['domain']!r}")
+    if method not in facts["methods"]:
+        raise wrong(f"{method!r} is none of the run's methods")
+    if not 0 <= trial < facts["trials"] or seed != facts["seed"] + trial:
+        raise wrong(f"the run has no trial {trial} with seed {seed}")
+    if step < 0:
+        raise wrong(f"the step is {step}")
+    return Row(domain, method, trial, seed, step, score)
+
+
+def curve_of(
+    path: Path,
+    facts: dict[str, Any],
+    method: str,
+    rows: dict[tuple[str, int, int], tuple[int, float]],
+) -> Curve:
+    """One method's rows as an array; none may be missing."""
+    steps = sorted({key[2] for key in rows if key[0] == method})
+    last = facts["settings"].get("steps")
+    if facts["status"] == "finished" and (not steps or steps[-1] != last):
+        problem = f"{method} ends at step {steps[-1] if steps else None}, not at {last}"
+        raise FileFormatError(path, f"line {len(rows) + 1}", problem, RESTORE)
+    before = 1
+    for step in steps:
+        for trial in range(facts["trials"]):
+            if (method, trial, step) not in rows:
+                problem = f"after it, {name_of(method, trial, step)} is missing"
+                raise FileFormatError(path, f"line {before}", problem, RESTORE)
+            before = rows[method, trial, step][0]
+    scores = [
+        [rows[method, trial, step][1] for trial in range(facts["trials"])]
+        for step in steps
+    ]
+    seeds = tuple(facts["seed"] + trial for trial in range(facts["trials"]))
+    return Curve(method, np.array(steps), np.array(scores), seeds)

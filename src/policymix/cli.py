@@ -13,26 +13,26 @@ from policymix.errors import PolicymixError
 
 @dataclass(frozen=True)
 class Demo:
-    """Show in half a minute which source the mixture trusts where.
+    """See what transfer brings on Transfer-CartPole, in about a minute.
 
-    Trains a mixture on a few thousand steps of Transfer-CartPole and compares its
-    choice with the truth.
+    Trains mars, the best single source, mapse and no transfer, prints a table and
+    writes a report that shows which source the mixture trusts where.
 
     Example: policymix demo --out demo
     """
 
     out: Path = Path("demo")
-    """Folder for the picture."""
-    samples: int = 6_000
-    """Steps of the target to learn from."""
+    """Folder for rows, figures and report."""
+    trials: int = 10
+    """Repetitions of each method, run side by side."""
     seed: int = 0
-    """Seed of everything."""
+    """Trial t has seed + t."""
 
     def run(self) -> int:
-        """Train, print, draw."""
+        """Train, print, report."""
         from policymix.demo import demo
 
-        demo(self.out, self.samples, self.seed)
+        demo(self.out, self.trials, self.seed)
         return 0
 
 
@@ -124,6 +124,54 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Reproduce:
+    """Run the paper's experiments and write a report with every figure and claim.
+
+    Stop it at any moment; the same command goes on after the last finished part.
+
+    Example: policymix reproduce cartpole --quick --out preview
+
+    Example: policymix reproduce all --out results
+    """
+
+    domain: Positional[str]
+    """maze, cartpole, lander or all."""
+    out: Path
+    """A new folder, or one to go on with."""
+    quick: bool = False
+    """Few trials, about two minutes for each domain."""
+    seed: int = 0
+    """Trial t has seed + t."""
+
+    def run(self) -> int:
+        """Run what is missing, then report."""
+        from policymix.reproduction import reproduce
+
+        reproduce(self.domain, self.out, self.seed, self.quick)
+        return 0
+
+
+@dataclass(frozen=True)
+class Report:
+    """Write figures, a table and an interactive page for a folder of runs.
+
+    Example: policymix report my-run
+    """
+
+    place: Positional[Path]
+    """A folder of policymix run or reproduce, or one that holds several of them."""
+
+    def run(self) -> int:
+        """Read and write."""
+        from rich.console import Console
+
+        from policymix.reproduction import make_report
+
+        make_report(self.place, Console())
+        return 0
+
+
+@dataclass(frozen=True)
 class Check:
     """Check that a transfer task is sound; exit status 1 when it is not.
 
@@ -168,6 +216,8 @@ Command = (
     Annotated[Demo, subcommand("demo")]
     | Annotated[Sources, subcommand("sources")]
     | Annotated[Run, subcommand("run")]
+    | Annotated[Reproduce, subcommand("reproduce")]
+    | Annotated[Report, subcommand("report")]
     | Annotated[Check, subcommand("check")]
     | Annotated[Bench, subcommand("bench")]
 )

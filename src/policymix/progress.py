@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TypeAlias
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -38,13 +40,66 @@ class Speed(ProgressColumn):
         return Text("" if speed is None else f"{speed:,.0f}/s")
 
 
+class Left(ProgressColumn):
+    """Time left, if the rest goes on as the whole has gone so far."""
+
+    def render(self, task: Task) -> Text:
+        """As hours, minutes and seconds."""
+        if not task.completed or task.elapsed is None or task.total is None:
+            return Text("time left: –")
+        left = task.elapsed * (task.total - task.completed) / task.completed
+        return Text(f"time left: {timedelta(seconds=round(left))}")
+
+
 @contextmanager
 def bars(console: Console | None = None, quiet: bool = False) -> Iterator[Begin]:
     """Bars in the terminal: part, share, steps, speed, figure, time taken and left."""
     if quiet:
         yield silent
         return
-    columns = (
+    with Progress(*_columns(), console=console) as progress:
+        yield lambda name, steps, figure: _begin(progress, name, steps, figure)
+
+
+@contextmanager
+def plan_bars(console: Console, efforts: dict[str, float]) -> Iterator[Begin]:
+    """One bar for a whole plan, with the time left, and one for the part at work.
+
+    Args:
+        console: where.
+        efforts: the parts, in order, and how long each may take.
+    """
+    whole = Progress(
+        TextColumn("{task.description:<16}"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.percentage:>3.0f} %  {task.fields[place]}"),
+        TimeElapsedColumn(),
+        Left(),
+        console=console,
+    )
+    part = Progress(*_columns(), console=console, transient=True)
+    total = whole.add_task("whole plan", total=sum(efforts.values()), place="")
+    names = list(efforts)
+
+    def begin(name: str, steps: int, figure: str) -> Advance:
+        for task in part.task_ids:
+            part.remove_task(task)
+        place = f"part {names.index(name) + 1} of {len(names)}"
+        whole.update(total, place=place)
+        advance = _begin(part, name, steps, figure)
+
+        def both(taken: int, value: float) -> None:
+            advance(taken, value)
+            whole.update(total, advance=efforts[name] * taken / steps)
+
+        return both
+
+    with Live(Group(whole, part), console=console, refresh_per_second=4):
+        yield begin
+
+
+def _columns() -> tuple[ProgressColumn, ...]:
+    return (
         TextColumn("{task.description:<16}"),
         BarColumn(bar_width=12),
         MofNCompleteColumn(),
@@ -53,15 +108,14 @@ def bars(console: Console | None = None, quiet: bool = False) -> Iterator[Begin]
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as progress:
 
-        def begin(name: str, steps: int, figure: str) -> Advance:
-            task = progress.add_task(name, total=steps, figure="")
 
-            def advance(taken: int, value: float) -> None:
-                text = "" if value != value else f"{figure} {value:.4g}"
-                progress.update(task, advance=taken, figure=text)
+def _begin(progress: Progress, name: str, steps: int, figure: str) -> Advance:
+    task = progress.add_task(name, total=steps, figure="")
 
-            return advance
+    def advance(taken: int, value: float) -> None:
+        if value == value:
+            progress.update(task, figure=f"{figure} {value:.4g}")
+        progress.update(task, advance=taken)
 
-        yield begin
+    return advance

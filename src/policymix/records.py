@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.errors import PolicymixError
+from policymix.settings import Settings
 
 
 class RecordError(PolicymixError, ValueError):
@@ -118,3 +119,20 @@ def _name(expected: Any) -> str:
 
 def _brief(value: Any) -> str:
     return f"{type(value).__name__} {getattr(value, 'shape', value)!s:.40}"
+
+
+def read_settings(record: dict[str, Any]) -> Settings:
+    """Settings from JSON, each field of the type of its default."""
+    known = {field.name: field.default for field in dataclasses.fields(Settings)}
+    if set(record) != set(known):
+        raise RecordError("settings", "not the fields of Settings")
+    values = {}
+    for name, value in record.items():
+        value = tuple(value) if isinstance(value, list) else value
+        if type(known[name]) is float and type(value) is int:
+            value = float(value)
+        flexible = name in ("layers", "updates")
+        if not flexible and type(value) is not type(known[name]):
+            raise RecordError(f"settings.{name}", f"{value!r} has the wrong type")
+        values[name] = value
+    return Settings(**values)

@@ -26,7 +26,7 @@ from policymix.files import (
 )
 from policymix.methods import find_recipe, recipes
 from policymix.problems import build_problem
-from policymix.records import Reader, RecordError
+from policymix.records import Reader, RecordError, read_settings
 from policymix.settings import Settings
 from policymix.sources import KINDS, library_record, read_library
 from policymix.trial import Problem, Trial, begin, greedy
@@ -137,7 +137,7 @@ def _read(
     if library.spec != domain.spec():
         raise RecordError("library", f"its spaces are not those of {domain.name}")
     task = TransferTask(domain, library, {})
-    settings = _read_settings(facts["settings"])
+    settings = read_settings(facts["settings"])
     method = facts["method"]
     find_recipe(method, len(library))
     problem = build_problem(task, method, settings)
@@ -155,20 +155,3 @@ def _read(
         leaves.append(jnp.asarray(leaf))
     trial = jax.tree.unflatten(structure, leaves)
     return cls(task, method, settings, problem, trial)
-
-
-def _read_settings(record: dict[str, Any]) -> Settings:
-    """Settings from JSON, each field of the type of its default."""
-    known = {field.name: field.default for field in dataclasses.fields(Settings)}
-    if set(record) != set(known):
-        raise RecordError("settings", "not the fields of Settings")
-    values = {}
-    for name, value in record.items():
-        value = tuple(value) if isinstance(value, list) else value
-        if type(known[name]) is float and type(value) is int:
-            value = float(value)
-        flexible = name in ("layers", "updates")
-        if not flexible and type(value) is not type(known[name]):
-            raise RecordError(f"settings.{name}", f"{value!r} has the wrong type")
-        values[name] = value
-    return Settings(**values)

@@ -211,7 +211,7 @@ class Work:
 
     def agents(self) -> tuple[TrainedAgent, ...]:
         """What every trial has learned."""
-        trials = self.loop.trials
+        trials = jax.device_get(self.loop.trials)
         return tuple(
             TrainedAgent(
                 *(self.task, self.name, self.settings, self.problem),

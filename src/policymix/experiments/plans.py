@@ -74,6 +74,10 @@ class Experiment(NamedTuple):
     seed: int
     pieces: tuple[Piece, ...]
 
+    def title(self, piece: Piece) -> str:
+        """Of a piece among those of other domains."""
+        return f"{self.task.domain.name} {piece.name}"
+
     def settings_of(self, piece: Piece) -> Settings:
         """Those of the domain, and what the piece changes."""
         if piece.setting is None:

@@ -20,6 +20,13 @@ SAME = ("domain", "methods", "seed", "trials", "settings", "sources", "sweep")
 """Facts in which a finished piece must agree with the plan."""
 
 
+def missing(experiment: Experiment, out: Path) -> list[Piece]:
+    """The pieces that are still to run; those that are there must fit the plan."""
+    for piece in experiment.pieces:
+        check_piece(experiment, piece, out / piece.name)
+    return [p for p in experiment.pieces if not (out / p.name).exists()]
+
+
 def run_experiment(
     experiment: Experiment,
     out: Path,
@@ -32,15 +39,13 @@ def run_experiment(
         experiment: what to run.
         out: the domain's folder; each piece becomes a folder in it, all at once.
         begin: reports on the progress of a piece.
-        finished: is told of every piece that is there, and the seconds it took now.
+        finished: is told of every piece that was run, and the seconds it took.
     """
-    for piece in experiment.pieces:
-        check_piece(experiment, piece, out / piece.name)
-    known = reference(experiment.task)
-    for piece in experiment.pieces:
+    wanted = missing(experiment, out)
+    known = reference(experiment.task) if wanted else None
+    for piece in wanted:
         started = time.perf_counter()
-        if not (out / piece.name).exists():
-            run_piece(experiment, piece, known, out / piece.name, begin)
+        run_piece(experiment, piece, known, out / piece.name, begin)
         finished(piece, time.perf_counter() - started)
 
 
@@ -59,7 +64,7 @@ def run_piece(
         *(experiment.task, piece.method, None, experiment.seed, experiment.trials),
         *(settings, stops),
     )
-    advance = begin(piece.name, work.samples, "score")
+    advance = begin(experiment.title(piece), work.samples, "score")
     rows: list[Row] = []
     looks: list[Look] = []
     for moment in work.run():

@@ -13,6 +13,7 @@ from policymix.domains.maze_files import load_mazes
 from policymix.episodes import disturbed, play
 from policymix.files import pack, read_arrays, read_manifest
 from policymix.trained import TrainedAgent
+from policymix.vector_tasks import copies_of
 
 FORMAT, VERSION = "policymix snapshots", 1
 SEED = 6_500_000
@@ -48,14 +49,15 @@ def reference(task: TransferTask) -> Reference | None:
     find = task.right_source
     if find is None:
         return None
-    experts, actions = task.sources.experts, task.sources.spec.action
+    experts, target = task.sources.experts, task.domain.family().target
 
     def lead(obs: jax.Array) -> jax.Array:
         return jnp.argmax(experts.advise(obs)[find(obs)])
 
     leads = jax.jit(jax.vmap(lead))
-    policy = disturbed(lambda obs: np.asarray(leads(obs)), 0.1, actions.n, SEED)
-    episodes = play(task.domain.family().target, policy, EPISODES, SEED)
+    actions = copies_of(target, 1).num_actions
+    policy = disturbed(lambda obs: np.asarray(leads(obs)), 0.1, actions, SEED)
+    episodes = play(target, policy, EPISODES, SEED)
     states = np.concatenate([episode.obs[:-1] for episode in episodes])
     return Reference(states, np.asarray(jax.vmap(find)(jnp.asarray(states))))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from policymix.errors import FileFormatError
 from policymix.files import MANIFEST, RESTORE
+from policymix.records import RecordError, read_settings
 from policymix.runs import FACTS, FORMAT, HEADER, ROWS, VERSION
 from policymix.training import Row
 
@@ -79,6 +80,10 @@ def read_facts(folder: Path) -> dict[str, Any]:
         if not isinstance(facts.get(name), kind):
             problem = f"{facts.get(name)!r} is not of the right type"
             raise FileFormatError(path, name, problem, RESTORE)
+    try:
+        read_settings(facts["settings"])
+    except RecordError as error:
+        raise FileFormatError(path, error.field, error.problem, RESTORE) from None
     return facts
 
 

@@ -1,0 +1,1 @@
+"""Reports: what came out of the runs, as pages and figures."""

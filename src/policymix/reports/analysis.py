@@ -1,0 +1,152 @@
+"""What the rows say: a table of transfer measures for each domain, as plain numbers."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from policymix.experiments.store import Curve
+from policymix.reports.results import Results
+from policymix.reports.statistics import (
+    Interval,
+    area,
+    asymptote,
+    difference,
+    interquartile_mean,
+    interval,
+    jumpstart,
+    mean,
+    performance_profile,
+    probability_of_improvement,
+    restricted_mean,
+    samples_to,
+    standard_error,
+)
+
+SHARES = (0.25, 0.5, 0.75, 0.9)
+"""Of the way from where no transfer begins to where the best method ends."""
+
+
+class Measures(NamedTuple):
+    """One method on one domain, in the domain's own units."""
+
+    method: str
+    area: Interval
+    """Interquartile mean over trials of the mean score of the run."""
+    area_mean: float
+    area_error: float
+    """Mean and standard error of the same, as in the paper."""
+    end: Interval
+    """Interquartile mean of the last tenth of the tests."""
+    jumpstart: Interval | None
+    """How much better than no transfer at the first test; positive is better."""
+    arrivals: tuple[tuple[float, int], ...]
+    """For each of SHARES: restricted mean of the samples, and trials that arrived."""
+    beats_scratch: Interval | None
+    """Probability of a better area than no transfer's."""
+    harms: Interval | None
+    """Probability of a worse end than no transfer's: negative transfer that lasts."""
+
+
+class Scale(NamedTuple):
+    """Scores that give a domain its scale."""
+
+    floor: float
+    goal: float
+
+    def at(self, share: float) -> float:
+        """So far up."""
+        return self.floor + share * (self.goal - self.floor)
+
+
+def areas(results: Results) -> dict[str, np.ndarray]:
+    """Every method's area, one for each trial, in the domain's units."""
+    return {name: area(c.steps, c.scores) for name, c in results.curves.items()}
+
+
+def ends(results: Results) -> dict[str, np.ndarray]:
+    """Every method's mean over the last tenth of the tests."""
+    return {name: asymptote(curve.scores) for name, curve in results.curves.items()}
+
+
+def scale_of(results: Results) -> Scale:
+    """From no transfer's first test (or the worst one) to the best method's end."""
+    sign, last = results.sign, ends(results)
+    goals = [sign * float(interquartile_mean(scores)) for scores in last.values()]
+    starts = {name: sign * c.scores[0].mean() for name, c in results.curves.items()}
+    floor = starts.get("scratch", min(starts.values()))
+    return Scale(sign * float(floor), sign * max(goals))
+
+
+def measure(results: Results) -> list[Measures]:
+    """All methods, the best area first."""
+    table = [measure_one(results, name) for name in results.curves]
+    return sorted(table, key=lambda row: -results.sign * row.area_mean)
+
+
+def measure_one(results: Results, name: str) -> Measures:
+    """One method, by itself and against no transfer."""
+    sign, curve = results.sign, results.curves[name]
+    mine, last = areas(results)[name], ends(results)[name]
+    start = better = worse = None
+    if name != "scratch" and "scratch" in results.curves:
+        none, none_last = areas(results)["scratch"], ends(results)["scratch"]
+        start = jumpstart(sign * curve.scores, sign * results.curves["scratch"].scores)
+        better = probability_of_improvement(sign * mine, sign * none)
+        worse = probability_of_improvement(sign * none_last, sign * last)
+    return Measures(
+        name,
+        interval(mine, interquartile_mean),
+        float(mine.mean()),
+        float(standard_error(mine)),
+        interval(last, interquartile_mean),
+        start,
+        tuple(arrival(results, curve, share) for share in SHARES),
+        better,
+        worse,
+    )
+
+
+def arrival(results: Results, curve: Curve, share: float) -> tuple[float, int]:
+    """Samples until so far up the scale, and how many trials arrive."""
+    sign, threshold = results.sign, scale_of(results).at(share)
+    times = samples_to(curve.steps, sign * curve.scores, sign * threshold)
+    spent = restricted_mean(times, float(curve.steps[-1]))
+    return float(spent), int(np.isfinite(times).sum())
+
+
+def gain(
+    results: Results,
+    ours: str,
+    theirs: str,
+    *,
+    at_end: bool = False,
+    level: float = 0.95,
+) -> Interval:
+    """How much better one method's mean is than another's, whatever the measure."""
+    values = ends(results) if at_end else areas(results)
+    sign = results.sign
+    return difference(sign * values[ours], sign * values[theirs], mean, level=level)
+
+
+def normalised(results: Results) -> dict[str, np.ndarray]:
+    """Areas on a scale where no transfer has 0 and the oracle 1, trial by trial."""
+    values = areas(results)
+    low, high = (values[name].mean() for name in ("scratch", "oracle"))
+    return {name: (v - low) / (high - low) for name, v in values.items()}
+
+
+def profiles(results: Results, thresholds: np.ndarray) -> dict[str, Interval]:
+    """Share of trials whose area lies so far up the domain's scale."""
+    scale = scale_of(results)
+    span = scale.goal - scale.floor or 1.0
+    return {
+        name: performance_profile((values - scale.floor) / span, thresholds)
+        for name, values in areas(results).items()
+    }
+
+
+def best(results: Results, names: Sequence[str]) -> str:
+    """The one of these with the best mean area."""
+    values = areas(results)
+    return max(names, key=lambda name: results.sign * values[name].mean())

@@ -1,0 +1,235 @@
+"""The paper's questions and claims, each answered by the rows: yes, no or not shown.
+
+The answer is "yes" when the whole 95 % interval speaks for a claim, "no" when all of it
+speaks against it, and "not shown" otherwise or when a method was not run.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from policymix.reports.analysis import areas, ends, gain, scale_of
+from policymix.reports.results import Results
+from policymix.reports.statistics import Interval, interval, mean, samples_to
+
+Answer = Literal["yes", "no", "not shown"]
+COMPARABLE = 0.05
+"""Results are comparable when they differ by less than this share of the scale."""
+
+
+class Verdict(NamedTuple):
+    """A claim, its answer and the figures behind it."""
+
+    claim: str
+    answer: Answer
+    sentence: str
+
+
+def judge(bounds: Interval, margin: float = 0.0) -> Answer:
+    """Whether a difference is above −margin."""
+    if bounds.low > -margin:
+        return "yes"
+    return "no" if bounds.high < -margin else "not shown"
+
+
+def together(answers: Sequence[Answer]) -> Answer:
+    """Yes when all are, no when one is."""
+    if all(answer == "yes" for answer in answers):
+        return "yes"
+    return "no" if "no" in answers else "not shown"
+
+
+def number(value: float) -> str:
+    """Three figures or so."""
+    size = abs(value)
+    if size < 0.005:
+        return "0"
+    return f"{value:.{0 if size >= 100 else 1 if size >= 1 else 2}f}"
+
+
+def show(bounds: Interval, unit: float = 1.0) -> str:
+    """An estimate with its interval."""
+    middle, low, high = (number(unit * float(value)) for value in bounds)
+    return middle if np.isnan(bounds.low) else f"{middle} [{low}, {high}]"
+
+
+def absent(results: Results, claim: str, *names: str) -> Verdict | None:
+    """The verdict when a method was not run."""
+    missing = [name for name in names if name not in results.curves]
+    if not missing:
+        return None
+    return Verdict(claim, "not shown", f"Not run: {', '.join(missing)}.")
+
+
+def compare(
+    results: Results, ours: str, theirs: str, bounds: Interval, at_end: bool = False
+) -> str:
+    """Both means and the difference, in words."""
+    values = ends(results) if at_end else areas(results)
+    when = "over the last tenth of the tests" if at_end else "over the run"
+    mine, other = (number(float(values[name].mean())) for name in (ours, theirs))
+    size = bounds
+    if bounds.estimate < 0:
+        size = Interval(-bounds.estimate, -bounds.high, -bounds.low)
+    return (
+        f"{ours} has {mine}, {theirs} {other} {results.facts['measure']} {when}: "
+        f"{'better' if bounds.estimate >= 0 else 'worse'} by {show(size)}."
+    )
+
+
+def beats(results: Results, claim: str, ours: str, theirs: str) -> Verdict:
+    """One method's area against another's."""
+    missing = absent(results, claim, ours, theirs)
+    if missing:
+        return missing
+    bounds = gain(results, ours, theirs)
+    return Verdict(claim, judge(bounds), compare(results, ours, theirs, bounds))
+
+
+def beats_all(results: Results) -> Verdict:
+    """MARS against every baseline; intervals widened for so many comparisons."""
+    claim = "MARS beats every baseline (CAPS, UCB, each Φ, no transfer)"
+    known = [name for name in ("caps", "ucb", "scratch") if name in results.curves]
+    names = [*known, *results.alone]
+    missing = absent(results, claim, "mars")
+    if missing or not names:
+        return missing or Verdict(claim, "not shown", "No baseline was run.")
+    level = 1 - 0.05 / len(names)
+    gains = {name: gain(results, "mars", name, level=level) for name in names}
+    answers: dict[str, Answer] = {n: judge(bounds) for n, bounds in gains.items()}
+    nearest = min(gains, key=lambda name: float(gains[name].estimate))
+    open_ones = [name for name in names if answers[name] != "yes"]
+    text = f"The nearest is {nearest}: " + compare(
+        results, "mars", nearest, gains[nearest]
+    )
+    if open_ones:
+        text += f" Not beaten: {', '.join(open_ones)}."
+    return Verdict(claim, together(list(answers.values())), text)
+
+
+def ends_as_well(results: Results) -> Verdict:
+    """MARS against the single source that ends best."""
+    claim = "MARS ends as well as the best single source, or better"
+    missing = absent(results, claim, "mars")
+    if missing or not results.alone:
+        return missing or Verdict(claim, "not shown", "No single source was run.")
+    last = ends(results)
+    rival = max(results.alone, key=lambda name: results.sign * last[name].mean())
+    bounds = gain(results, "mars", rival, at_end=True)
+    text = compare(results, "mars", rival, bounds, at_end=True)
+    return Verdict(claim, judge(bounds, margin(results)), text)
+
+
+def margin(results: Results) -> float:
+    """What counts as comparable, in the domain's units."""
+    scale = scale_of(results)
+    return COMPARABLE * abs(scale.goal - scale.floor)
+
+
+def nears_oracle(results: Results) -> Verdict:
+    """MARS against itself with the right source in place of the mixture."""
+    claim = "Beyond the paper: MARS comes within 5 % of the oracle"
+    missing = absent(results, claim, "mars", "oracle")
+    if missing:
+        return missing
+    bounds = gain(results, "mars", "oracle")
+    text = compare(results, "mars", "oracle", bounds)
+    return Verdict(claim, judge(bounds, margin(results)), text)
+
+
+def mapse_and_caps(results: Results) -> Verdict:
+    """The paper finds MAPSE better than CAPS on the lander alone."""
+    if results.domain == "lander":
+        return beats(results, "MAPSE outperforms CAPS here", "mapse", "caps")
+    claim = "MAPSE does not outperform CAPS here"
+    missing = absent(results, claim, "mapse", "caps")
+    if missing:
+        return missing
+    bounds = gain(results, "caps", "mapse")
+    text = compare(results, "caps", "mapse", bounds)
+    return Verdict(claim, judge(bounds), text)
+
+
+def no_source_suffices(results: Results) -> Verdict:
+    """Single sources that come within a tenth of the goal and stay there."""
+    claim = "No single source converges within the budget"
+    scale, sign = scale_of(results), results.sign
+    solved = {}
+    for name in results.alone:
+        curve = results.curves[name]
+        times = samples_to(curve.steps, sign * curve.scores, sign * scale.at(0.9))
+        solved[name] = int(np.isfinite(times).sum())
+    if not solved:
+        return Verdict(claim, "not shown", "No single source was run.")
+    count = results.facts["trials"]
+    text = ", ".join(f"{name} {n} of {count}" for name, n in solved.items())
+    answer: Answer = "no" if any(solved.values()) else "yes"
+    steps = results.facts["settings"]["steps"]
+    return Verdict(claim, answer, f"Trials that converge in {steps:,} samples: {text}.")
+
+
+TRUTHS = {
+    "maze": "the room's own source",
+    "cartpole": "the source whose push is nearest",
+    "lander": "hover above an altitude of 0.5 and land below, a hand-written pilot's "
+    "choice",
+}
+"""What is called right; the lander has no truth, only a rule that works."""
+
+
+def trusts_the_right_source(results: Results) -> Verdict:
+    """The share of states in which the most trusted source is the right one."""
+    claim = "The mixture learns to select the most relevant source in each state"
+    seen = results.seen.get("mars")
+    if seen is None or "right" not in seen.arrays:
+        return Verdict(claim, "not shown", "Nobody looked at the mixture of mars.")
+    shares, chance = seen.arrays["right"], 1 / len(seen.sources)
+    last = interval(shares[-1], mean)
+    answer = judge(Interval(last.estimate, last.low - 0.5, last.high - 0.5))
+    text = (
+        f"After {seen.steps[-1]:,} samples the most trusted source is the right one "
+        f"({TRUTHS.get(results.domain, 'as the domain tells')}) in "
+        f"{show(last, 100)} % of the states that right choices visit; before the first "
+        f"sample in {100 * shares[0].mean():.0f} %, by chance in {100 * chance:.0f} %."
+    )
+    return Verdict(claim, answer, text)
+
+
+def claims(results: Results) -> list[Verdict]:
+    """All that the paper claims of a domain, and two of ours."""
+    verdicts = [
+        trusts_the_right_source(results),
+        beats_all(results),
+        beats(results, "MARS leads to better transfer than MAPSE", "mars", "mapse"),
+        ends_as_well(results),
+        beats(results, "MAPSE outperforms UCB", "mapse", "ucb"),
+        mapse_and_caps(results),
+    ]
+    if results.domain == "maze":
+        verdicts.append(no_source_suffices(results))
+    printed = "Beyond the paper: our form of MARS beats the printed one"
+    return [
+        *verdicts,
+        beats(results, printed, "mars", "mars-reward"),
+        nears_oracle(results),
+    ]
+
+
+def questions(everything: Sequence[Results]) -> list[Verdict]:
+    """The three research questions, over all domains that were run."""
+    asked = (
+        ("Does the mixture learn which source is relevant where?", 0),
+        ("Does MARS test better than the baselines for the same samples?", 1),
+        ("Does MARS lead to better transfer than MAPSE?", 2),
+    )
+    verdicts = []
+    for question, place in asked:
+        found = {results.domain: claims(results)[place] for results in everything}
+        answer = together([verdict.answer for verdict in found.values()])
+        text = " ".join(
+            f"{domain}: {verdict.answer}. {verdict.sentence}"
+            for domain, verdict in found.items()
+        )
+        verdicts.append(Verdict(question, answer, text))
+    return verdicts

@@ -1,0 +1,143 @@
+"""Figures of the mixture during training (figure 3) and of the mazes (figure 4)."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from policymix.domains.maze import Maze
+from policymix.domains.maze_files import load_mazes
+from policymix.domains.pictures import draw_maze
+from policymix.experiments.plans import FIGURE_3
+from policymix.experiments.snapshots import ANGLES, POSITIONS
+from policymix.reports.figures import thousands, title_of
+from policymix.reports.palette import SOURCES
+from policymix.reports.results import Results, Seen
+
+Size = tuple[float, float]
+PERCENT = Normalize(0, 100)
+BAR = ScalarMappable(PERCENT, "cividis")
+
+
+def mixture(results: Results, method: str = "mars") -> Figure:
+    """Figure 3 of the paper for one domain: columns are moments."""
+    seen = results.seen[method]
+    wanted = FIGURE_3.get(results.domain, seen.steps)
+    times = [time for time in seen.steps if time in wanted]
+    figure = VIEWS[results.domain](seen, [seen.steps.index(time) for time in times])
+    seed = results.facts["seed"]
+    title = f"{title_of(results.domain)}: mixture of {method}, one trial (seed {seed})"
+    figure.suptitle(title, fontsize=10)
+    return figure
+
+
+def grid_of(rows: int, columns: int, size: Size) -> tuple[Figure, np.ndarray]:
+    """A figure of so many axes without ticks, each so many inches wide and high."""
+    width, height = size
+    figure = Figure(
+        figsize=(width * columns + 1, height * rows + 0.3), layout="constrained"
+    )
+    panels = figure.subplots(rows, columns, squeeze=False)
+    for axes in panels.flat:
+        axes.grid(False)
+        axes.set(xticks=[], yticks=[])
+    return figure, panels
+
+
+def heading(axes: Axes, seen: Seen, place: int) -> None:
+    """How many samples."""
+    axes.set_title(f"{thousands(seen.steps[place])} samples", fontsize=8.5)
+
+
+def cells(seen: Seen, places: list[int]) -> Figure:
+    """A heat-map for each source of the maze."""
+    walls = np.asarray(load_mazes().target.walls)
+    figure, panels = grid_of(len(seen.sources), len(places), (1.25, 1.25))
+    for column, place in enumerate(places):
+        heading(panels[0, column], seen, place)
+        for row, name in enumerate(seen.sources):
+            weights = seen.arrays["weights"][place, :, row].reshape(walls.shape)
+            axes = panels[row, column]
+            shown = np.ma.masked_where(walls, weights)
+            axes.imshow(shown, norm=PERCENT, cmap="cividis")
+            axes.set_facecolor("0.75")
+            if column == 0:
+                axes.set_ylabel(name, fontsize=8.5)
+    figure.colorbar(BAR, ax=panels, shrink=0.6, label="weight a(s), %")
+    return figure
+
+
+def plane(seen: Seen, places: list[int]) -> Figure:
+    """A heat-map for each source over position and angle."""
+    figure, panels = grid_of(len(seen.sources), len(places), (1.5, 1.2))
+    extent = (POSITIONS[0], POSITIONS[-1], ANGLES[0], ANGLES[-1])
+    for column, place in enumerate(places):
+        heading(panels[0, column], seen, place)
+        for row, name in enumerate(seen.sources):
+            axes = panels[row, column]
+            weights = seen.arrays["weights"][place, :, :, row]
+            axes.imshow(
+                weights,
+                norm=PERCENT,
+                extent=extent,
+                origin="lower",
+                aspect="auto",
+                cmap="cividis",
+            )
+            if column == 0:
+                axes.set(yticks=(-0.2, 0, 0.2))
+                axes.set_ylabel(f"{name}\nangle (rad)", fontsize=8.5)
+            if row == len(seen.sources) - 1:
+                axes.set(xticks=(-2, 0, 2))
+                axes.set_xlabel("position (m)", fontsize=8.5)
+    label = "weight a(s), %, velocities averaged"
+    figure.colorbar(BAR, ax=panels, shrink=0.8, label=label)
+    return figure
+
+
+def paths(seen: Seen, places: list[int]) -> Figure:
+    """Where the lander flies in test episodes, in the colours of the mixture."""
+    figure, panels = grid_of(1, len(places), (1.9, 2.7))
+    palette = np.array([to_rgb(colour) for colour in SOURCES[: len(seen.sources)]])
+    for column, place in enumerate(places):
+        axes = panels[0, column]
+        heading(axes, seen, place)
+        axes.axhline(0, color="0.5", lw=1)
+        for track, weights in zip(
+            seen.arrays["places"][place], seen.arrays["weights"][place], strict=True
+        ):
+            segments = np.stack([track[:-1], track[1:]], axis=1)
+            colours = np.clip(weights[:-1] / 100 @ palette, 0, 1)
+            axes.add_collection(LineCollection(list(segments), colors=colours, lw=1.3))
+        axes.set(xlim=(-1, 1), ylim=(-0.15, 1.6), xticks=(-1, 0, 1))
+        axes.set_xlabel("horizontal position", fontsize=8.5)
+        mean = seen.arrays["scores"][place].mean()
+        axes.set_title(f"{axes.get_title()}\nreturn {mean:.0f}", fontsize=8.5)
+    panels[0, 0].set(yticks=(0, 0.5, 1, 1.5))
+    panels[0, 0].set_ylabel("altitude", fontsize=8.5)
+    handles = [
+        Line2D([], [], color=colour, lw=2.5, label=name)
+        for colour, name in zip(SOURCES, seen.sources, strict=False)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    return figure
+
+
+VIEWS = {"maze": cells, "cartpole": plane, "lander": paths}
+"""How a domain's mixture is drawn."""
+
+
+def drawings() -> Figure:
+    """Figure 4 of the paper: the source mazes and the target."""
+    family = load_mazes()
+    mazes: dict[str, Maze] = {**family.sources, "target": family.target}
+    figure, panels = grid_of(1, len(mazes), (1.6, 1.9))
+    for axes, (name, maze) in zip(panels[0], mazes.items(), strict=True):
+        axes.imshow(draw_maze(maze, np.asarray(maze.start)))
+        axes.set_title(name, fontsize=8.5)
+    title = "Transfer-Maze: start (green), goal (red), four sources and the target"
+    figure.suptitle(title, fontsize=10)
+    return figure

@@ -1,0 +1,137 @@
+"""The runs of a folder, put together domain by domain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policymix.errors import FileFormatError, PolicymixError
+from policymix.experiments.plans import FORMS, YARDSTICKS
+from policymix.experiments.snapshots import read as read_snapshots
+from policymix.experiments.store import Curve, Run, find_runs, read_run
+from policymix.runs import FACTS
+
+SAME = ("measure", "better", "seed", "trials", "sources")
+"""Facts in which all runs of a domain must agree, besides their settings."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of a method's mixture; the first axis of each array is time."""
+
+    steps: tuple[int, ...]
+    sources: tuple[str, ...]
+    arrays: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that is known of one domain."""
+
+    domain: str
+    facts: dict[str, Any]
+    """Of the first run; the others agree in what matters."""
+    curves: dict[str, Curve]
+    sweeps: dict[tuple[str, str], dict[float, Curve]]
+    """(method, setting) → value → curve; the domain's own value is among them."""
+    seen: dict[str, Seen]
+    wall_seconds: float
+    unfinished: tuple[str, ...]
+
+    @property
+    def sign(self) -> int:
+        """Times this, higher scores are better."""
+        return -1 if self.facts["better"] == "lower" else 1
+
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """Names of the methods that use a single source."""
+        return tuple(name for name in self.curves if name.startswith("phi"))
+
+
+def read_results(place: Path) -> list[Results]:
+    """Every domain that has runs at or below a place."""
+    folders = find_runs(place)
+    if not folders:
+        raise PolicymixError(
+            f"{place} holds no run: there is no {FACTS} in it or below. Make one with "
+            "policymix run or policymix reproduce"
+        )
+    runs = [read_run(folder) for folder in folders]
+    names = dict.fromkeys(run.facts["domain"] for run in runs)
+    return [
+        gather(name, [r for r in runs if r.facts["domain"] == name]) for name in names
+    ]
+
+
+def gather(domain: str, runs: Sequence[Run]) -> Results:
+    """The runs of one domain, which must be comparable."""
+    check_comparable(runs)
+    curves: dict[str, Curve] = {}
+    homes: dict[str, Path] = {}
+    sweeps: dict[tuple[str, str], dict[float, Curve]] = {}
+    seen: dict[str, Seen] = {}
+    for run in runs:
+        sweep = run.facts.get("sweep")
+        for method, curve in run.curves.items():
+            if sweep is not None:
+                values = sweeps.setdefault((method, sweep["setting"]), {})
+                values[sweep["value"]] = curve
+                continue
+            if method in curves:
+                raise PolicymixError(
+                    f"{method} on {domain} is both in {homes[method]} and in "
+                    f"{run.folder}: report on one of them"
+                )
+            curves[method], homes[method] = curve, run.folder
+            if run.has_snapshots:
+                facts, arrays = read_snapshots(run.folder)
+                steps, sources = tuple(facts["steps"]), tuple(facts["sources"])
+                seen[method] = Seen(steps, sources, arrays)
+    curves = {name: curves[name] for name in sorted(curves, key=place_of)}
+    usual = plain(runs)[0].facts["settings"]
+    for (method, setting), values in sweeps.items():
+        if method in curves:
+            values[usual[setting]] = curves[method]
+    return Results(
+        domain,
+        plain(runs)[0].facts,
+        curves,
+        {key: dict(sorted(values.items())) for key, values in sweeps.items()},
+        seen,
+        sum(sum(run.facts["wall_seconds"].values()) for run in runs),
+        tuple(str(r.folder) for r in runs if r.facts["status"] != "finished"),
+    )
+
+
+def place_of(method: str) -> tuple[int, str]:
+    """The order in which methods are listed."""
+    order = ("mars", "mapse", "caps", "ucb", "phi", "scratch", *FORMS, *YARDSTICKS)
+    family = method.rstrip("0123456789") if method.startswith("phi") else method
+    return (order.index(family) if family in order else len(order)), method
+
+
+def plain(runs: Sequence[Run]) -> list[Run]:
+    """Those that change no setting; all, if every one does."""
+    return [run for run in runs if run.facts.get("sweep") is None] or list(runs)
+
+
+def check_comparable(runs: Sequence[Run]) -> None:
+    """Methods are compared under the same settings, seeds and sources only."""
+    first = plain(runs)[0]
+    for run in runs:
+        sweep = run.facts.get("sweep")
+        swept = {sweep["setting"]: sweep["value"]} if sweep else {}
+        wanted = first.facts["settings"] | swept
+        differs = [name for name in SAME if run.facts[name] != first.facts[name]]
+        if run.facts["settings"] != wanted:
+            differs.append("settings")
+        if differs:
+            raise FileFormatError(
+                run.folder / FACTS,
+                differs[0],
+                f"not the same as in {first.folder / FACTS}",
+                "Only runs that agree in it can be compared: report on each by itself",
+            )

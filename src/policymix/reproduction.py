@@ -1,0 +1,108 @@
+"""The paper's experiments from one command, and the report on any folder of runs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from policymix.catalogue import DOMAINS, find_domain, load_task
+from policymix.errors import FileFormatError
+from policymix.experiments.plans import Experiment, Piece, plan
+from policymix.experiments.runner import missing, run_experiment
+from policymix.experiments.store import json_of, read_facts
+from policymix.files import canonical, check_new, write_file
+from policymix.progress import plan_bars
+from policymix.reports.report import report
+from policymix.runs import FACTS
+
+NOTE, FORMAT = "experiment.json", "policymix experiment"
+
+
+def reproduce(name: str, out: Path, seed: int, quick: bool) -> None:
+    """Run a domain's experiment, or all of them, and report; goes on where it stopped.
+
+    Args:
+        name: of a domain, or "all".
+        out: a new folder, or one that an earlier call with the same numbers left.
+        seed: trial t has seed + t.
+        quick: few trials.
+    """
+    names = list(DOMAINS) if name == "all" else [find_domain(name).name]
+    for domain in names:
+        find_domain(domain).spec()
+    options = f"{' --seed ' + str(seed) if seed else ''}{' --quick' if quick else ''}"
+    command = f"policymix reproduce {name} --out {out.name}{options}"
+    experiments = [plan(load_task(domain), seed, quick) for domain in names]
+    keep_note(out, {"seed": seed, "quick": quick, "command": command})
+    console = Console()
+    run_all(experiments, out, console)
+    make_report(out, console)
+
+
+def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> None:
+    """Run what is missing, with a bar for the whole."""
+    efforts = {
+        experiment.title(piece): experiment.effort(piece)
+        for experiment in experiments
+        for piece in missing(experiment, out / experiment.task.domain.name)
+    }
+    total = sum(len(experiment.pieces) for experiment in experiments)
+    there = total - len(efforts)
+    if there:
+        console.print(f"{there} of {total} parts are in {out} already and are kept")
+    try:
+        with plan_bars(console, efforts) as begin:
+            for experiment in experiments:
+
+                def finished(
+                    piece: Piece, seconds: float, experiment: Experiment = experiment
+                ) -> None:
+                    title = experiment.title(piece)
+                    console.print(f"{title:<28} {seconds:6.0f} s", highlight=False)
+
+                folder = out / experiment.task.domain.name
+                run_experiment(experiment, folder, begin, finished)
+    except KeyboardInterrupt:
+        console.print("The same command goes on after the last finished part.")
+        raise
+
+
+def make_report(place: Path, console: Console) -> Path:
+    """Figures, table and page of a folder."""
+    with console.status("report …") as status:
+        page = report(place, command_of(place), lambda what: status.update(f"{what} …"))
+    console.print(f"report: {page.resolve()}", soft_wrap=True)
+    return page
+
+
+def keep_note(out: Path, facts: dict[str, Any]) -> None:
+    """Write down what the folder is for, or make sure that it is for the same."""
+    path = out / NOTE
+    if not path.exists():
+        check_new(out)
+        write_file(path, canonical({"format": FORMAT, **facts}))
+        return
+    found = json_of(path)
+    for name in ("seed", "quick"):
+        if not isinstance(found, dict) or found.get(name) != facts[name]:
+            was = found.get(name) if isinstance(found, dict) else None
+            raise FileFormatError(
+                *(path, name, f"{was!r}, but {facts[name]!r} was asked for"),
+                "Choose another folder for --out",
+            )
+
+
+def command_of(place: Path) -> str:
+    """How a folder was made."""
+    if (place / NOTE).exists():
+        found = json_of(place / NOTE)
+        return str(found.get("command")) if isinstance(found, dict) else ""
+    if not (place / FACTS).exists():
+        return f"policymix report {place.name}"
+    facts = read_facts(place)
+    methods = " ".join(map(str, facts["methods"]))
+    return (
+        f"policymix run {facts['domain']} --methods {methods} "
+        f"--trials {facts['trials']} --seed {facts['seed']} --out {place.name}"
+    )

@@ -141,12 +141,31 @@ def test_the_first_arm_is_tested_until_another_that_led_is_better_by_the_margin(
     assert best([0.5, 0.71, 0.8], [0.0, 1.0, 1.0]) == 2
 
 
+def test_another_arm_is_tested_only_when_it_is_better_beyond_doubt():
+    """With counts 4 and 4 a mean may be off by √(0.04 · ln 9 / 4) = 0.148."""
+    arms = Arms((1.0, 0.0), bonus=0.04)
+
+    def best(other):
+        memory = memory_of(means=[0.5, other], counts=[4.0, 4.0], range=[0.0, 1.0])
+        return int(arms.best(memory))
+
+    assert best(0.64) == 0
+    assert best(0.66) == 1
+
+
+def test_the_first_arm_leads_as_long_as_most_actions_are_random():
+    arms = Arms((1.0, 0.0), patience=0.5)
+    memory = memory_of(means=[0.0, 1.0], counts=[5.0, 5.0], range=[0.0, 1.0])
+    picks = [int(arms.pick(memory, jnp.array(e), HALVES)) for e in (0.6, 0.5, 0.1)]
+    assert picks == [0, 1, 1]
+
+
 def test_the_burden_is_how_much_better_the_first_arm_must_be_to_lead():
     arms = Arms((1.0, 0.0), burden=0.1)
 
     def pick(first):
         memory = memory_of(means=[first, 0.5], counts=[5.0, 5.0], range=[0.0, 1.0])
-        return int(arms.pick(memory, HALVES))
+        return int(arms.pick(memory, jnp.zeros(()), HALVES))
 
     assert pick(0.59) == 1
     assert pick(0.61) == 0
@@ -158,7 +177,7 @@ def test_noise_draws_from_the_softmax_of_the_scores(keys):
         6, means=[0.0, 1.0, -1.0], counts=[1.0, 1.0, 1.0], range=[-1.0, 1.0]
     )
     uniforms = jax.random.uniform(keys(), (40_000, 3))
-    picks = jax.jit(jax.vmap(partial(arms.pick, memory)))(uniforms)
+    picks = jax.jit(jax.vmap(partial(arms.pick, memory, jnp.zeros(()))))(uniforms)
     shares = np.bincount(picks, minlength=3) / len(picks)
     expected = jax.nn.softmax((0.5 + 6 * 0.25) * jnp.array([0.5, 1.0, 0.0]))
     np.testing.assert_allclose(shares, expected, atol=0.01)

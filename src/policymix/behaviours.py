@@ -87,6 +87,7 @@ class Arms(eqx.Module):
             all alike.
         burden: how much better than the others the first arm must be to lead on.
         margin: how much better than the first arm another must be to be tested.
+        patience: the first arm leads as long as ε is above this.
         greed: weight of the means.
         growth: of that weight.
         noise: 0 picks the best, 1 draws.
@@ -98,6 +99,7 @@ class Arms(eqx.Module):
     weigh: Scalar = eqx.field(converter=as_float, default=0.0)
     burden: Scalar = eqx.field(converter=as_float, default=0.0)
     margin: Scalar = eqx.field(converter=as_float, default=0.0)
+    patience: Scalar = eqx.field(converter=as_float, default=1.0)
     greed: Scalar = eqx.field(converter=as_float, default=1.0)
     growth: Scalar = eqx.field(converter=as_float, default=0.0)
     noise: Scalar = eqx.field(converter=as_float, default=0.0)
@@ -119,22 +121,29 @@ class Arms(eqx.Module):
         low, high = jnp.minimum(memory.range[0], 0.0), jnp.maximum(memory.range[1], 0.0)
         return (memory.means - low) / jnp.maximum(high - low, 1e-6)
 
+    def widths(self, memory: Memory) -> Float[Array, " arms"]:
+        """How far an arm's mean may be off."""
+        tries = jnp.maximum(memory.counts, 1e-9)
+        return jnp.sqrt(self.bonus * jnp.log1p(jnp.sum(memory.counts)) / tries)
+
     def best(self, memory: Memory) -> Int[Array, ""]:
-        """The arm to test: the first, until another that has led is better."""
+        """The arm to test: the first, until another is better beyond doubt."""
         first = jnp.arange(memory.counts.size) == 0
-        merits = self.merits(memory) + jnp.where(first, self.margin, 0.0)
+        doubt = jnp.where(first, -self.margin, self.widths(memory))
+        merits = self.merits(memory) - doubt
         return jnp.argmax(jnp.where(first | (memory.counts >= 1.0), merits, -jnp.inf))
 
-    def pick(self, memory: Memory, uniform: Float[Array, " arms"]) -> Int[Array, ""]:
+    def pick(
+        self, memory: Memory, epsilon: Scalar, uniform: Float[Array, " arms"]
+    ) -> Int[Array, ""]:
         """The arm that leads the next episode; each is tried once first."""
         first = jnp.arange(memory.counts.size) == 0
-        tries = jnp.maximum(memory.counts, 1e-9)
-        width = jnp.sqrt(self.bonus * jnp.log1p(jnp.sum(memory.counts)) / tries)
         gumbel = -jnp.log(-jnp.log(jnp.clip(uniform, 1e-7, 1.0 - 1e-7)))
         greed = self.greed + self.growth * memory.episode
         merits = self.merits(memory) - jnp.where(first, self.burden, 0.0)
-        scores = greed * merits + width + self.noise * gumbel
-        return jnp.argmax(jnp.where(memory.counts > 0.0, scores, jnp.inf))
+        scores = greed * merits + self.widths(memory) + self.noise * gumbel
+        picked = jnp.argmax(jnp.where(memory.counts > 0.0, scores, jnp.inf))
+        return jnp.where(epsilon > self.patience, 0, picked)
 
     def remember(
         self,
@@ -158,6 +167,6 @@ class Arms(eqx.Module):
             *(memory.episode + 1, zero, jnp.zeros(()), memory.arm),
             *(means, counts, bounds, zero - 1),
         )
-        over = over._replace(arm=self.pick(over, uniform))
+        over = over._replace(arm=self.pick(over, epsilon, uniform))
         going = memory._replace(elapsed=memory.elapsed + 1, total=total)
         return jax.tree.map(lambda a, b: jnp.where(ended, a, b), over, going)

@@ -160,6 +160,7 @@ def gate(settings: Settings) -> Arms:
         weigh=1.0,
         burden=settings.gate_burden,
         margin=settings.gate_margin,
+        patience=settings.gate_patience,
     )
 
 

@@ -47,6 +47,7 @@ class Settings:
     gate_keep: float = 0.8
     gate_burden: float = 0.1
     gate_margin: float = 0.05
+    gate_patience: float = 0.5
     mapse_reuse: float = 0.85
     """p_t = reuse^episode."""
     ucb_reuse: float = 0.85

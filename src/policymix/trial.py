@@ -164,7 +164,7 @@ def choose(
         return action, option
     advised = method.arms.advised[memory.arm]
     option = guide(option, problem.num_sources, noise)
-    led = noise.explore < advised * method.guidance * problem.epsilon(memory.episode)
+    led = noise.explore < method.guidance * problem.epsilon(memory.episode)
     action = jnp.where(led, drawn(advice[option], noise), action)
     follows = noise.reuse < advised * method.reuse(memory)
     follows &= noise.follow < jnp.sum(phi)

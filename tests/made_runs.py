@@ -91,7 +91,8 @@ def run_of(
     tests, trials = next(iter(curves.values())).shape
     steps = np.array(times or range(0, EVERY * tests, EVERY))
     usual = PAPER.get(domain, Settings())
-    changes = {"steps": int(steps[-1]), **(settings or {})}
+    every = int(steps[1] - steps[0]) if len(steps) > 1 else int(steps[0])
+    changes = {"steps": int(steps[-1]), "evaluate_every": every, **(settings or {})}
     if sweep:
         changes[sweep[0]] = sweep[1]
     task, chosen = task_of(domain, names), replace(usual, **changes)

@@ -131,6 +131,7 @@ DATA = {
     "made": "2026-11-15 15:30 UTC",
     "command": f"policymix reproduce all --out '{IMAGE}'",
     "notes": [SCRIPT, "line\u2028separator & </script>"],
+    "across": [{"method": IMAGE, "cell": "0.97 [0.95, 0.99]"}],
     "questions": [
         {"question": SCRIPT, "answer": answer, "sentence": IMAGE}
         for answer in ("yes", "no", "not shown")
@@ -200,7 +201,7 @@ def minimal():
     bare = {"belief": None, "profile": None, "limits": None}
     empty = {key: [] for key in ("sweeps", "claims", "settings", "facts", "figures")}
     lone = {**domain("maze", None), **bare, **empty}
-    return {**DATA, "notes": [], "questions": [], "domains": [lone]}
+    return {**DATA, "notes": [], "across": [], "questions": [], "domains": [lone]}
 
 
 def test_a_minimal_report_is_a_page_without_the_empty_parts():

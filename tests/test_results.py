@@ -174,7 +174,7 @@ def test_a_value_that_was_swept_twice_names_both_folders(tmp_path):
         ("seed", {"seed": 1}),
         ("trials", {}),
         ("settings", {"settings": {"scale": 3.0}}),
-        ("settings", {"times": [0, 1, 2, 3, 9]}),
+        ("settings", {"times": [0, 2000, 4000, 6000, 8000]}),
         ("sources", {"names": ["somewhere", "else"]}),
         ("sources", {"sources": {"upper-left": "0" * 64}}),
         ("measure", {"measure": "return"}),

@@ -6,6 +6,7 @@ type that its class declares.
 """
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Sequence
@@ -98,8 +99,12 @@ class Reader:
 def conforms(value: Any, expected: Any) -> bool:
     """Whether a value has the type that a class declares for a field."""
     origin, parts = typing.get_origin(expected), typing.get_args(expected)
-    if origin is tuple:
-        return isinstance(value, tuple) and all(conforms(v, parts[0]) for v in value)
+    if origin in (tuple, list):
+        return isinstance(value, origin) and all(conforms(v, parts[0]) for v in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            conforms(v, parts[1]) for v in value.values()
+        )
     if origin in (typing.Union, types.UnionType):
         return any(conforms(value, part) for part in parts)
     if isinstance(value, bool):
@@ -123,16 +128,20 @@ def _brief(value: Any) -> str:
 
 def read_settings(record: dict[str, Any]) -> Settings:
     """Settings from JSON, each field of the type of its default."""
-    known = {field.name: field.default for field in dataclasses.fields(Settings)}
+    known = {field.name: field.type for field in dataclasses.fields(Settings)}
     if set(record) != set(known):
         raise RecordError("settings", "not the fields of Settings")
-    values = {}
-    for name, value in record.items():
-        value = tuple(value) if isinstance(value, list) else value
-        if type(known[name]) is float and type(value) is int:
-            value = float(value)
-        flexible = name in ("layers", "updates")
-        if not flexible and type(value) is not type(known[name]):
+    values: dict[str, Any] = {}
+    for name, found in record.items():
+        value: Any = tuple(found) if isinstance(found, list) else found
+        if not conforms(value, known[name]) or not _is_finite(value):
             raise RecordError(f"settings.{name}", f"{value!r} has the wrong type")
-        values[name] = value
+        values[name] = float(value) if known[name] is float else value
     return Settings(**values)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return not isinstance(value, int | float) or math.isfinite(value)
+    except OverflowError:
+        return False

@@ -32,7 +32,7 @@ def reproduce(name: str, out: Path, seed: int, quick: bool) -> None:
     for domain in names:
         find_domain(domain).spec()
     options = f"{' --seed ' + str(seed) if seed else ''}{' --quick' if quick else ''}"
-    command = f"policymix reproduce {name} --out {out.name}{options}"
+    command = f"policymix reproduce {name} --out {out.resolve().name}{options}"
     experiments = [plan(load_task(domain), seed, quick) for domain in names]
     keep_note(out, {"seed": seed, "quick": quick, "command": command})
     console = Console()
@@ -50,7 +50,8 @@ def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> N
     total = sum(len(experiment.pieces) for experiment in experiments)
     there = total - len(efforts)
     if there:
-        console.print(f"{there} of {total} parts are in {out} already and are kept")
+        told = f"{there} of {total} parts are in {out} already and are kept"
+        console.print(told, markup=False)
     try:
         with plan_bars(console, efforts) as begin:
             for experiment in experiments:
@@ -72,7 +73,7 @@ def make_report(place: Path, console: Console) -> Path:
     """Figures, table and page of a folder."""
     with console.status("report …") as status:
         page = report(place, command_of(place), lambda what: status.update(f"{what} …"))
-    console.print(f"report: {page.resolve()}", soft_wrap=True)
+    console.print(f"report: {page.resolve()}", soft_wrap=True, markup=False)
     return page
 
 
@@ -80,6 +81,7 @@ def keep_note(out: Path, facts: dict[str, Any]) -> None:
     """Write down what the folder is for, or make sure that it is for the same."""
     path = out / NOTE
     if not path.exists():
+        path.with_name(f".{NOTE}.new").unlink(missing_ok=True)
         check_new(out)
         write_file(path, canonical({"format": FORMAT, **facts}))
         return
@@ -99,10 +101,11 @@ def command_of(place: Path) -> str:
         found = json_of(place / NOTE)
         return str(found.get("command")) if isinstance(found, dict) else ""
     if not (place / FACTS).exists():
-        return f"policymix report {place.name}"
+        return f"policymix report {place.resolve().name}"
     facts = read_facts(place)
     methods = " ".join(map(str, facts["methods"]))
     return (
         f"policymix run {facts['domain']} --methods {methods} "
-        f"--trials {facts['trials']} --seed {facts['seed']} --out {place.name}"
+        f"--trials {facts['trials']} --seed {facts['seed']} "
+        f"--steps {facts['settings']['steps']} --out {place.resolve().name}"
     )

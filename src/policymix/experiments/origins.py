@@ -95,12 +95,15 @@ def explain(domain: str, settings: Settings) -> list[Explained]:
 
 def _explain(domain: str, name: str, settings: Settings) -> Explained:
     known, value = ORIGINS[name], getattr(settings, name)
-    paper = getattr(known, domain) if domain in PAPER else None
-    if paper == "table" or paper == value:
-        return Explained(name, value, paper, f"paper: {known.row}")
     usual = getattr(PAPER.get(domain, Settings()), name)
+    paper = getattr(known, domain) if domain in PAPER else None
+    same = usual if paper == "table" else paper
+    if paper is not None and value == same:
+        return Explained(name, value, paper, f"paper: {known.row}")
     if value != usual:
         return Explained(name, value, paper, f"changed for this run from {usual}")
+    if domain not in PAPER:
+        return Explained(name, value, None, "default for tasks that the paper has not")
     number = known.decision
     assert number is not None, f"{name} of {domain} needs a reason"
     kind = "not given" if paper is None else "deviation"

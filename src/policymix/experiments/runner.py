@@ -16,7 +16,7 @@ from policymix.runs import FACTS, describe
 from policymix.runs import files_of as run_files
 from policymix.training import Row, Work, mean_of
 
-SAME = ("domain", "methods", "seed", "trials", "settings", "sources", "sweep")
+SAME = ("domain", "methods", "seed", "trials", "settings", "sources", "sweep", "status")
 """Facts in which a finished piece must agree with the plan."""
 
 
@@ -98,6 +98,7 @@ def check_piece(experiment: Experiment, piece: Piece, folder: Path) -> None:
         return
     found = read_run(folder).facts
     wanted = json.loads(canonical(facts_of(experiment, piece)))
+    wanted["status"] = "finished"
     for name in SAME:
         if found.get(name) != wanted[name]:
             raise FileFormatError(

@@ -10,24 +10,24 @@ import numpy as np
 
 from policymix.errors import FileFormatError
 from policymix.files import MANIFEST, RESTORE
-from policymix.records import RecordError, read_settings
+from policymix.records import RecordError, conforms, read_settings
 from policymix.runs import FACTS, FORMAT, HEADER, ROWS, VERSION
 from policymix.training import Row
 
-NEEDED: dict[str, type | tuple[type, ...]] = {
+NEEDED: dict[str, Any] = {
     "status": str,
     "domain": str,
     "measure": str,
     "better": str,
-    "methods": list,
+    "methods": list[str],
     "seed": int,
     "trials": int,
     "settings": dict,
-    "sources": dict,
-    "source_samples": dict,
-    "versions": dict,
+    "sources": dict[str, str],
+    "source_samples": dict[str, int],
+    "versions": dict[str, str],
     "devices": str,
-    "wall_seconds": dict,
+    "wall_seconds": dict[str, float],
 }
 """Facts of every run, and their types."""
 
@@ -64,7 +64,13 @@ def read_run(folder: Path) -> Run:
 
 def find_runs(place: Path) -> list[Path]:
     """The folders of runs at or below a place, in order of their names."""
-    return sorted(path.parent for path in place.rglob(FACTS))
+    found = (path.parent for path in place.rglob(FACTS))
+    return sorted(path for path in found if not is_scratch(path.relative_to(place)))
+
+
+def is_scratch(path: Path) -> bool:
+    """Whether a folder is one that somebody was writing when he was stopped."""
+    return any(part.startswith(".") for part in path.parts)
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
@@ -77,14 +83,37 @@ def read_facts(folder: Path) -> dict[str, Any]:
         problem = f"{facts.get('version')!r}, but this release reads {VERSION}"
         raise FileFormatError(path, "version", problem, "Run it again")
     for name, kind in NEEDED.items():
-        if not isinstance(facts.get(name), kind):
+        if not conforms(facts.get(name), kind):
             problem = f"{facts.get(name)!r} is not of the right type"
             raise FileFormatError(path, name, problem, RESTORE)
     try:
-        read_settings(facts["settings"])
+        check_facts(facts)
     except RecordError as error:
         raise FileFormatError(path, error.field, error.problem, RESTORE) from None
     return facts
+
+
+def check_facts(facts: dict[str, Any]) -> None:
+    """Complain of facts that no run can have."""
+    settings = read_settings(facts["settings"])
+    for name in ("steps", "evaluate_every"):
+        if getattr(settings, name) < 1:
+            raise RecordError(f"settings.{name}", "it must be at least 1")
+    if Path(facts["domain"]).name != facts["domain"]:
+        raise RecordError("domain", f"{facts['domain']!r} is no plain name")
+    if facts["trials"] < 1:
+        raise RecordError("trials", f"{facts['trials']} of them")
+    if not facts["methods"]:
+        raise RecordError("methods", "there is none")
+    if facts["better"] not in ("higher", "lower"):
+        raise RecordError("better", f"{facts['better']!r} is not higher or lower")
+    sweep = facts.get("sweep")
+    if sweep is None:
+        return
+    if not isinstance(sweep, dict) or set(sweep) != {"setting", "value"}:
+        raise RecordError("sweep", f"{sweep!r} is not a setting and a value")
+    if facts["settings"].get(str(sweep["setting"])) != sweep["value"]:
+        raise RecordError("sweep", f"{sweep!r} is not among the settings")
 
 
 def json_of(path: Path) -> Any:
@@ -123,12 +152,16 @@ def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
 def lines_of(path: Path) -> list[str]:
     """A file's lines."""
     try:
-        return path.read_text("utf-8").splitlines()
+        text = path.read_text("utf-8")
     except OSError as error:
         problem = f"cannot be read ({error.strerror})"
         raise FileFormatError(path, "file", problem, "Check the path") from None
     except ValueError as error:
         raise FileFormatError(path, "file", f"no text ({error})", RESTORE) from None
+    lines = text.splitlines()
+    if text and not text.endswith("\n"):
+        raise FileFormatError(path, f"line {len(lines)}", "it is cut off", RESTORE)
+    return lines
 
 
 def name_of(method: str, trial: int, step: int) -> str:
@@ -159,8 +192,9 @@ def read_row(path: Path, number: int, line: str, facts: dict[str, Any]) -> Row:
         raise wrong(f"{method!r} is none of the run's methods")
     if not 0 <= trial < facts["trials"] or seed != facts["seed"] + trial:
         raise wrong(f"the run has no trial {trial} with seed {seed}")
-    if step < 0:
-        raise wrong(f"the step is {step}")
+    every, last = (facts["settings"][name] for name in ("evaluate_every", "steps"))
+    if not 0 <= step <= last or (step % every and step != last):
+        raise wrong(f"the step is {step}, at which no test is due")
     return Row(domain, method, trial, seed, step, score)
 
 
@@ -171,18 +205,20 @@ def curve_of(
     rows: dict[tuple[str, int, int], tuple[int, float]],
 ) -> Curve:
     """One method's rows as an array; none may be missing."""
-    steps = sorted({key[2] for key in rows if key[0] == method})
-    last = facts["settings"].get("steps")
+    mine = {key[1:]: place for key, (place, _) in rows.items() if key[0] == method}
+    steps = sorted({step for _, step in mine})
+    every, last = (facts["settings"][name] for name in ("evaluate_every", "steps"))
     if facts["status"] == "finished" and (not steps or steps[-1] != last):
         problem = f"{method} ends at step {steps[-1] if steps else None}, not at {last}"
-        raise FileFormatError(path, f"line {len(rows) + 1}", problem, RESTORE)
-    before = 1
-    for step in steps:
+        line = max(mine.values(), default=len(rows) + 1)
+        raise FileFormatError(path, f"line {line}", problem, RESTORE)
+    before = min(mine.values()) - 1
+    for due in (min(place * every, last) for place in range(len(steps))):
         for trial in range(facts["trials"]):
-            if (method, trial, step) not in rows:
-                problem = f"after it, {name_of(method, trial, step)} is missing"
+            if (trial, due) not in mine:
+                problem = f"after it, {name_of(method, trial, due)} is missing"
                 raise FileFormatError(path, f"line {before}", problem, RESTORE)
-            before = rows[method, trial, step][0]
+            before = mine[trial, due]
     scores = [
         [rows[method, trial, step][1] for trial in range(facts["trials"])]
         for step in steps

@@ -21,6 +21,7 @@ from policymix.reports.statistics import (
     restricted_mean,
     samples_to,
     standard_error,
+    stratified_interval,
 )
 
 SHARES = (0.25, 0.5, 0.75, 0.9)
@@ -139,14 +140,22 @@ def normalised(results: Results) -> dict[str, np.ndarray]:
 def profiles(results: Results, thresholds: np.ndarray) -> dict[str, Interval]:
     """Share of trials whose area lies so far up the domain's scale."""
     scale = scale_of(results)
-    span = scale.goal - scale.floor or 1.0
+    span = results.sign * (abs(scale.goal - scale.floor) or 1.0)
     return {
         name: performance_profile((values - scale.floor) / span, thresholds)
         for name, values in areas(results).items()
     }
 
 
-def best(results: Results, names: Sequence[str]) -> str:
-    """The one of these with the best mean area."""
-    values = areas(results)
-    return max(names, key=lambda name: results.sign * values[name].mean())
+def across(everything: Sequence[Results]) -> dict[str, Interval]:
+    """Methods over all domains: interquartile means of normalised areas.
+
+    Trials are resampled within each domain. Only methods that every domain has.
+    """
+    scales = [normalised(results) for results in everything]
+    shared = [name for name in scales[0] if all(name in scale for scale in scales)]
+    pooled = {
+        name: stratified_interval([scale[name] for scale in scales], interquartile_mean)
+        for name in shared
+    }
+    return dict(sorted(pooled.items(), key=lambda item: -float(item[1].estimate)))

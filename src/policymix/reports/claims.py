@@ -87,11 +87,27 @@ def beats(results: Results, claim: str, ours: str, theirs: str) -> Verdict:
     return Verdict(claim, judge(bounds), compare(results, ours, theirs, bounds))
 
 
+def singles(results: Results) -> list[str]:
+    """One method for each source, run or not."""
+    return [f"phi{place + 1}" for place in range(len(results.facts["sources"]))]
+
+
+def short_of(
+    results: Results, names: Sequence[str], answer: Answer, text: str
+) -> tuple[Answer, str]:
+    """An answer and its sentence when some methods may be missing: no "yes" then."""
+    missing = [name for name in names if name not in results.curves]
+    if not missing:
+        return answer, text
+    text += f" Not run: {', '.join(missing)}."
+    return "not shown" if answer == "yes" else answer, text
+
+
 def beats_all(results: Results) -> Verdict:
     """MARS against every baseline; intervals widened for so many comparisons."""
     claim = "MARS beats every baseline (CAPS, UCB, each Φ, no transfer)"
-    known = [name for name in ("caps", "ucb", "scratch") if name in results.curves]
-    names = [*known, *results.alone]
+    wanted = ["caps", "ucb", "scratch", *singles(results)]
+    names = [name for name in wanted if name in results.curves]
     missing = absent(results, claim, "mars")
     if missing or not names:
         return missing or Verdict(claim, "not shown", "No baseline was run.")
@@ -105,7 +121,8 @@ def beats_all(results: Results) -> Verdict:
     )
     if open_ones:
         text += f" Not beaten: {', '.join(open_ones)}."
-    return Verdict(claim, together(list(answers.values())), text)
+    answer = together(list(answers.values()))
+    return Verdict(claim, *short_of(results, wanted, answer, text))
 
 
 def ends_as_well(results: Results) -> Verdict:
@@ -118,7 +135,8 @@ def ends_as_well(results: Results) -> Verdict:
     rival = max(results.alone, key=lambda name: results.sign * last[name].mean())
     bounds = gain(results, "mars", rival, at_end=True)
     text = compare(results, "mars", rival, bounds, at_end=True)
-    return Verdict(claim, judge(bounds, margin(results)), text)
+    answer = judge(bounds, margin(results))
+    return Verdict(claim, *short_of(results, singles(results), answer, text))
 
 
 def margin(results: Results) -> float:
@@ -166,7 +184,8 @@ def no_source_suffices(results: Results) -> Verdict:
     text = ", ".join(f"{name} {n} of {count}" for name, n in solved.items())
     answer: Answer = "no" if any(solved.values()) else "yes"
     steps = results.facts["settings"]["steps"]
-    return Verdict(claim, answer, f"Trials that converge in {steps:,} samples: {text}.")
+    text = f"Trials that converge in {steps:,} samples: {text}."
+    return Verdict(claim, *short_of(results, singles(results), answer, text))
 
 
 TRUTHS = {
@@ -185,13 +204,14 @@ def trusts_the_right_source(results: Results) -> Verdict:
     if seen is None or "right" not in seen.arrays:
         return Verdict(claim, "not shown", "Nobody looked at the mixture of mars.")
     shares, chance = seen.arrays["right"], 1 / len(seen.sources)
-    last = interval(shares[-1], mean)
+    last = Interval(*(np.clip(x, 0, 1) for x in interval(shares[-1], mean)))
     answer = judge(Interval(last.estimate, last.low - 0.5, last.high - 0.5))
     text = (
         f"After {seen.steps[-1]:,} samples the most trusted source is the right one "
         f"({TRUTHS.get(results.domain, 'as the domain tells')}) in "
-        f"{show(last, 100)} % of the states that right choices visit; before the first "
-        f"sample in {100 * shares[0].mean():.0f} %, by chance in {100 * chance:.0f} %."
+        f"{show(last, 100.0)} % of the states that right choices visit; before the "
+        f"first sample in {100 * shares[0].mean():.0f} %, by chance in "
+        f"{100 * chance:.0f} %."
     )
     return Verdict(claim, answer, text)
 

@@ -27,8 +27,9 @@ PRINT: Any = {
     "legend.frameon": False,
     "legend.fontsize": 8,
     "pdf.fonttype": 42,
+    "text.parse_math": False,
 }
-"""Readable at the width of a page; fonts stay text in the PDF."""
+"""Readable at the width of a page; fonts stay text in the PDF, and $ in a name a $."""
 TITLES = {
     "maze": "Transfer-Maze",
     "cartpole": "Transfer-CartPole",
@@ -57,7 +58,7 @@ def draw(folder: Path, name: str, make: Callable[[], Figure]) -> Path:
     return path
 
 
-def thousands(value: float, place: Any = None) -> str:
+def thousands(value: Any, place: Any = None) -> str:
     """5000 as 5K."""
     del place
     return f"{value / 1000:g}K" if abs(value) >= 1000 else f"{value:g}"
@@ -138,7 +139,7 @@ def sweeps(results: Results) -> Figure:
 
 def summary(results: Results) -> Figure:
     """Areas with their intervals, and performance profiles."""
-    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+    figure = Figure(figsize=(9.8, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     rows = measure(results)[::-1]
     for place, row in enumerate(rows):
@@ -151,13 +152,15 @@ def summary(results: Results) -> Figure:
     thresholds = np.linspace(0, 1, 101)
     for name, share in profiles(results, thresholds).items():
         colour, pattern = style(name)
-        right.plot(thresholds, share.estimate, color=colour, ls=dashes(pattern), lw=1.3)
+        line = {"color": colour, "ls": dashes(pattern), "lw": 1.3, "label": name}
+        right.plot(thresholds, share.estimate, **line)
     right.set(
         xlabel="mean of the run: 0 = start of no transfer, 1 = best end",
         ylabel="share of trials at least as good",
         ylim=(-0.02, 1.02),
     )
-    right.set_title("performance profile (colours as on the left)")
+    right.set_title("performance profile")
+    figure.legend(loc="outside right upper")
     figure.suptitle(title_of(results.domain), fontsize=10)
     return figure
 
@@ -174,7 +177,8 @@ def rightness(results: Results) -> Figure:
     figure = Figure(figsize=(5.6, 3.0), layout="constrained")
     axes = figure.subplots()
     steps = np.array(next(iter(results.seen.values())).steps)
-    for name, seen in results.seen.items():
+    for name in sorted(results.seen, key=lambda name: name == "mars"):
+        seen = results.seen[name]
         shares = Curve(name, np.array(seen.steps), 100 * seen.arrays["right"], ())
         plot(axes, shares, name, *style(name))
     chance = 100 / len(results.facts["sources"])

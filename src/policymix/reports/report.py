@@ -18,7 +18,14 @@ from policymix.experiments.store import Curve
 from policymix.files import write_file
 from policymix.records import read_settings
 from policymix.reports import figures, maps
-from policymix.reports.analysis import SHARES, Measures, measure, profiles, scale_of
+from policymix.reports.analysis import (
+    SHARES,
+    Measures,
+    across,
+    measure,
+    profiles,
+    scale_of,
+)
 from policymix.reports.claims import Verdict, claims, number, questions, show
 from policymix.reports.page import render
 from policymix.reports.palette import SOURCES, SWEEP, style
@@ -57,6 +64,7 @@ def report(place: Path, command: str, told: Callable[[str], None]) -> Path:
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": command,
         "notes": [note for results in everything for note in notes_of(results)],
+        "across": across_of(everything),
         "questions": [asked(verdict) for verdict in questions(everything)],
         "domains": [
             domain_of(results, tables[results.domain], pictures[results.domain])
@@ -104,6 +112,15 @@ def notes_of(results: Results) -> list[str]:
         )
     notes += [f"{folder} is not finished." for folder in results.unfinished]
     return notes
+
+
+def across_of(everything: Sequence[Results]) -> list[dict[str, str]]:
+    """Methods over all domains; nothing without several domains and both yardsticks."""
+    whole = all({"scratch", "oracle"} <= set(results.curves) for results in everything)
+    if len(everything) < 2 or not whole:
+        return []
+    found = across(everything).items()
+    return [{"method": name, "cell": show(bounds)} for name, bounds in found]
 
 
 def asked(verdict: Verdict) -> dict[str, str]:
@@ -192,7 +209,14 @@ def share(bounds: Interval | None) -> str:
     """A probability with its interval."""
     if bounds is None:
         return "–"
+    if np.isnan(bounds.low):
+        return f"{bounds.estimate:.2f}"
     return f"{bounds.estimate:.2f} [{bounds.low:.2f}, {bounds.high:.2f}]"
+
+
+def with_error(middle: float, error: float) -> str:
+    """A mean with its standard error, which one trial does not have."""
+    return number(middle) + ("" if np.isnan(error) else f" ± {number(error)}")
 
 
 def summary_of(results: Results, table: Sequence[Measures]) -> dict[str, Any]:
@@ -234,7 +258,7 @@ def summary_of(results: Results, table: Sequence[Measures]) -> dict[str, Any]:
         start = row.jumpstart
         cells = [
             show(row.area),
-            f"{number(row.area_mean)} ± {number(row.area_error)}",
+            with_error(row.area_mean, row.area_error),
             show(row.end),
             "–" if start is None else show(start),
             f"{time:,.0f} ({arrived} of {trials})",
@@ -390,6 +414,11 @@ def facts_of(results: Results) -> list[list[str]]:
     ]
 
 
+def digits(value: Any) -> str:
+    """Six digits; nothing for what is not a number."""
+    return "" if np.isnan(value) else f"{value:.6g}"
+
+
 def table_of(everything: Sequence[Results], tables: dict[str, list[Measures]]) -> bytes:
     """All measures of all methods, for other programs."""
     text = io.StringIO()
@@ -407,10 +436,8 @@ def table_of(everything: Sequence[Results], tables: dict[str, list[Measures]]) -
             for bounds in (
                 *(row.area, row.end, row.jumpstart, row.beats_scratch, row.harms),
             ):
-                values += (
-                    ["", "", ""] if bounds is None else [f"{x:.6g}" for x in bounds]
-                )
-            values += [f"{row.area_mean:.6g}", f"{row.area_error:.6g}"]
+                values += ["", "", ""] if bounds is None else map(digits, bounds)
+            values += [digits(row.area_mean), digits(row.area_error)]
             for time, arrived in row.arrivals:
                 values += [f"{time:.6g}", arrived]
             writer.writerow(values)

@@ -76,20 +76,29 @@ def gather(domain: str, runs: Sequence[Run]) -> Results:
     for run in runs:
         sweep = run.facts.get("sweep")
         for method, curve in run.curves.items():
+            title = method
+            if sweep is not None:
+                title = f"{method} with {sweep['setting']} {sweep['value']:g}"
+            if title in homes:
+                raise PolicymixError(
+                    f"{title} on {domain} is both in {homes[title]} and in "
+                    f"{run.folder}: report on one of them"
+                )
+            homes[title] = run.folder
             if sweep is not None:
                 values = sweeps.setdefault((method, sweep["setting"]), {})
                 values[sweep["value"]] = curve
                 continue
-            if method in curves:
-                raise PolicymixError(
-                    f"{method} on {domain} is both in {homes[method]} and in "
-                    f"{run.folder}: report on one of them"
-                )
-            curves[method], homes[method] = curve, run.folder
+            curves[method] = curve
             if run.has_snapshots:
                 facts, arrays = read_snapshots(run.folder)
                 steps, sources = tuple(facts["steps"]), tuple(facts["sources"])
                 seen[method] = Seen(steps, sources, arrays)
+    if not curves:
+        raise PolicymixError(
+            f"{runs[0].folder} has nothing to report on {domain}: no method with the "
+            "settings of the domain was tested. Give the folder of the whole experiment"
+        )
     curves = {name: curves[name] for name in sorted(curves, key=place_of)}
     usual = plain(runs)[0].facts["settings"]
     for (method, setting), values in sweeps.items():
@@ -101,16 +110,17 @@ def gather(domain: str, runs: Sequence[Run]) -> Results:
         curves,
         {key: dict(sorted(values.items())) for key, values in sweeps.items()},
         seen,
-        sum(sum(run.facts["wall_seconds"].values()) for run in runs),
+        float(sum(sum(run.facts["wall_seconds"].values()) for run in runs)),
         tuple(str(r.folder) for r in runs if r.facts["status"] != "finished"),
     )
 
 
-def place_of(method: str) -> tuple[int, str]:
+def place_of(method: str) -> tuple[int, int, str]:
     """The order in which methods are listed."""
     order = ("mars", "mapse", "caps", "ucb", "phi", "scratch", *FORMS, *YARDSTICKS)
     family = method.rstrip("0123456789") if method.startswith("phi") else method
-    return (order.index(family) if family in order else len(order)), method
+    place = order.index(family) if family in order else len(order)
+    return place, len(method) if family == "phi" else 0, method
 
 
 def plain(runs: Sequence[Run]) -> list[Run]:

@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jax.numpy as jnp
 import pytest
 
-from policymix import cli
+from policymix import cli, demo
 from policymix.catalogue import load_task
 from policymix.dynamics import TableDynamics
 from policymix.experts import SourceTask
+from policymix.settings import PAPER
 from policymix.sources import SourceLibrary
 
 COMMAND = str(Path(sys.executable).with_name("policymix"))
@@ -29,7 +31,9 @@ def run(monkeypatch, capsys, *arguments):
 
 def test_help_lists_the_commands():
     printed = subprocess.check_output([COMMAND, "--help"], text=True)
-    assert all(word in printed for word in ("demo", "sources", "run", "bench"))
+    assert all(
+        word in printed for word in ("demo", "sources", "run", "reproduce", "report")
+    )
     assert subprocess.check_output([COMMAND], text=True) == printed
 
 
@@ -60,6 +64,8 @@ def test_check_answers_by_its_exit_status(monkeypatch, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("reproduce", "maez", "--out", "OUT"), "Did you mean 'maze'"),
+        (("report", "OUT"), "holds no run"),
         (("check", "maz"), "Did you mean 'maze'"),
         (("sources", "show", "nowhere"), "there is no domain 'nowhere'"),
         (("sources", "train", "cartpol", "--out", "OUT"), "Did you mean 'cartpole'"),
@@ -98,12 +104,19 @@ def test_a_missing_extra_is_named(monkeypatch, capsys, tmp_path):
     assert not out.exists()
 
 
-def test_demo_draws_and_tells_the_truth(monkeypatch, capsys, tmp_path):
-    arguments = ("demo", "--out", tmp_path / "demo", "--samples", "3000")
+def test_demo_compares_prints_and_reports(monkeypatch, capsys, tmp_path):
+    few = replace(PAPER["cartpole"], steps=2_000)
+    monkeypatch.setattr(demo, "settings_of", lambda task: few)
+    arguments = ("demo", "--out", tmp_path / "demo", "--trials", 2)
     code, printed = run(monkeypatch, capsys, *arguments)
     assert code == 0
-    assert "the mixture's choice" in printed
-    assert (tmp_path / "demo" / "who-is-trusted-where.png").stat().st_size > 10_000
+    for method in ("mars", "mapse", "phi1", "scratch"):
+        assert (tmp_path / "demo" / "cartpole" / method / "run.json").exists()
+        assert method in printed
+    assert "After 2,000 samples the most trusted source is the right one" in printed
+    assert str(tmp_path / "demo" / "report.html") in printed.replace("\n", "")
+    code, printed = run(monkeypatch, capsys, *arguments)
+    assert "4 of 4 parts" in printed
 
 
 def test_run_prints_a_summary_and_where_the_rows_are(monkeypatch, capsys, tmp_path):

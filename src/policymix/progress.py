@@ -96,6 +96,8 @@ def plan_bars(console: Console, efforts: dict[str, float]) -> Iterator[Begin]:
 
     with Live(Group(whole, part), console=console, refresh_per_second=4):
         yield begin
+    if not console.is_terminal:
+        console.print()
 
 
 def _columns() -> tuple[ProgressColumn, ...]:

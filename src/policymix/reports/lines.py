@@ -1,0 +1,100 @@
+"""Curves, profiles and sweeps as the page reads them."""
+
+from typing import Any
+
+import numpy as np
+
+from policymix.experiments.plans import FORMS, YARDSTICKS
+from policymix.experiments.store import Curve
+from policymix.reports.analysis import profiles
+from policymix.reports.figures import SETTINGS
+from policymix.reports.palette import SWEEP, style
+from policymix.reports.results import Results
+from policymix.reports.statistics import (
+    interquartile_mean,
+    interval,
+    mean,
+    standard_error,
+)
+
+POINTS = 101
+"""Of a profile."""
+
+
+def plain(values: Any) -> list:
+    """Numbers for JSON: four digits are enough for a screen; no number is None."""
+    numbers = np.asarray(values, float)
+    if numbers.ndim > 1:
+        return [plain(row) for row in numbers]
+    return [float(f"{x:.5g}") if np.isfinite(x) else None for x in numbers]
+
+
+def kind_of(method: str) -> str:
+    """How the page groups methods."""
+    if method in YARDSTICKS:
+        return "yardstick"
+    return "ours" if method.startswith("mars") or method == "mapse" else "baseline"
+
+
+def line_of(curve: Curve) -> dict[str, Any]:
+    """A method's curve, with both kinds of middle and band."""
+    colour, dash = style(curve.method)
+    middle = interval(curve.scores, interquartile_mean, resamples=500)
+    return {
+        "name": curve.method,
+        "kind": kind_of(curve.method),
+        "colour": colour,
+        "dash": dash,
+        "hidden": curve.method in FORMS or curve.method in YARDSTICKS,
+        **mean_of(curve),
+        "iqm": plain(middle.estimate),
+        "iqm_low": plain(middle.low),
+        "iqm_high": plain(middle.high),
+    }
+
+
+def mean_of(curve: Curve) -> dict[str, list]:
+    """Mean and standard error, as in the paper."""
+    middle, error = mean(curve.scores), np.nan_to_num(standard_error(curve.scores))
+    return {
+        "steps": curve.steps.tolist(),
+        "mean": plain(middle),
+        "mean_low": plain(middle - error),
+        "mean_high": plain(middle + error),
+    }
+
+
+def profile_of(results: Results) -> dict[str, Any]:
+    """The performance profile."""
+    thresholds = np.linspace(0, 1, POINTS)
+    return {
+        "label": "mean of the run, 0 = start of no transfer, 1 = best end",
+        "thresholds": plain(thresholds),
+        "methods": [
+            {
+                "name": name,
+                "share": plain(bounds.estimate),
+                "low": plain(bounds.low),
+                "high": plain(bounds.high),
+            }
+            for name, bounds in profiles(results, thresholds).items()
+        ],
+    }
+
+
+def sweep_of(
+    results: Results, setting: str, values: dict[float, Curve]
+) -> dict[str, Any]:
+    """The values of one setting."""
+    own = results.facts["settings"][setting]
+    return {
+        "title": SETTINGS.get(setting, setting),
+        "series": [
+            {
+                "name": f"{value:g}" + (" (used above)" if value == own else ""),
+                "colour": SWEEP[place % len(SWEEP)],
+                **mean_of(curve),
+            }
+            for place, (value, curve) in enumerate(values.items())
+        ],
+    }

@@ -116,8 +116,9 @@ function shares(spots, sources) {
     const best = favourite(weights);
     counts[best < 0 ? sources.length : best] += 1;
   }
-  const parts = percents(counts).map((share, i) => `${names[i]} ${percent(share)}`);
-  return parts.filter((_, i) => counts[i]).join(", ");
+  const found = percents(counts).map((share, i) => [names[i], share]);
+  const shown = found.filter(([, share]) => share > 0);
+  return shown.map(([name, share]) => `${name} ${percent(share)}`).join(", ");
 }
 
 function meanWeights(spots, sources) {

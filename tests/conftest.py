@@ -1,7 +1,10 @@
 """JAX is strict in every test: no silent broadcasting, no key used twice."""
 
+import os
+
 import jax
 import pytest
+from browser import Browser, find_browser
 from hypothesis import HealthCheck, settings
 
 jax.config.update("jax_num_cpu_devices", 2)  # trials are sharded on any machine
@@ -23,3 +26,17 @@ def keys():
     """Fresh keys, one a call."""
     stream = iter(jax.random.split(jax.random.key(20200301), 256))
     return lambda: next(stream)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser for reports; tests are skipped where there is none to be found."""
+    program = find_browser()
+    if program is None:
+        problem = "no browser: install Debian's chromium (apt-get install chromium)"
+        if os.environ.get("POLICYMIX_BROWSER") == "required":
+            pytest.fail(problem)
+        pytest.skip(problem)
+    started = Browser(program)
+    yield started
+    started.close()

@@ -2,12 +2,10 @@
 
 import copy
 import json
-import os
 from html.parser import HTMLParser
 
 import jinja2
 import pytest
-from browser import Browser, find_browser
 
 from policymix.reports.page import render
 
@@ -224,19 +222,6 @@ def test_a_number_that_is_none_is_refused():
 
 
 # ---- In a browser ----------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    program = find_browser()
-    if program is None:
-        problem = "no browser: install Debian's chromium (apt-get install chromium)"
-        if os.environ.get("POLICYMIX_BROWSER") == "required":
-            pytest.fail(problem)
-        pytest.skip(problem)
-    started = Browser(program)
-    yield started
-    started.close()
 
 
 @pytest.fixture(scope="module")

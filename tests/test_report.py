@@ -2,13 +2,11 @@
 
 import csv
 import json
-import os
 import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from browser import Browser, find_browser
 from made_runs import EVERY, SOURCES, look_of, spread, write_domain, write_run
 
 from policymix.domains.maze_files import load_mazes
@@ -426,19 +424,6 @@ def test_the_folder_decides_what_is_reported(made, everything):
 
 
 # In a browser
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    program = find_browser()
-    if program is None:
-        problem = "no browser: install Debian's chromium (apt-get install chromium)"
-        if os.environ.get("POLICYMIX_BROWSER") == "required":
-            pytest.fail(problem)
-        pytest.skip(problem)
-    started = Browser(program)
-    yield started
-    started.close()
 
 
 TROUBLE = {

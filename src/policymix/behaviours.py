@@ -87,7 +87,8 @@ class Arms(eqx.Module):
             all alike.
         burden: how much better than the others the first arm must be to lead on.
         margin: how much better than the first arm another must be to be tested.
-        patience: the first arm leads as long as ε is above this.
+        patience: the first arm leads as long as ε is above this …
+        start: … and in so many first episodes.
         greed: weight of the means.
         growth: of that weight.
         noise: 0 picks the best, 1 draws.
@@ -100,6 +101,7 @@ class Arms(eqx.Module):
     burden: Scalar = eqx.field(converter=as_float, default=0.0)
     margin: Scalar = eqx.field(converter=as_float, default=0.0)
     patience: Scalar = eqx.field(converter=as_float, default=1.0)
+    start: Scalar = eqx.field(converter=as_float, default=0.0)
     greed: Scalar = eqx.field(converter=as_float, default=1.0)
     growth: Scalar = eqx.field(converter=as_float, default=0.0)
     noise: Scalar = eqx.field(converter=as_float, default=0.0)
@@ -143,7 +145,8 @@ class Arms(eqx.Module):
         merits = self.merits(memory) - jnp.where(first, self.burden, 0.0)
         scores = greed * merits + self.widths(memory) + self.noise * gumbel
         picked = jnp.argmax(jnp.where(memory.counts > 0.0, scores, jnp.inf))
-        return jnp.where(epsilon > self.patience, 0, picked)
+        waits = (epsilon > self.patience) | (memory.episode < self.start)
+        return jnp.where(waits, 0, picked)
 
     def remember(
         self,

@@ -144,6 +144,8 @@ class Method(eqx.Module):
         return self.trust is not None and self.trust.learns
 
 
+HEAD_START = 10
+"""Episodes before the gate may leave the advice: a mixture has to learn first."""
 ALWAYS = Arms((1.0, 1.0))
 """Advice counts in every episode."""
 
@@ -161,6 +163,7 @@ def gate(settings: Settings) -> Arms:
         burden=settings.gate_burden,
         margin=settings.gate_margin,
         patience=settings.gate_patience,
+        start=HEAD_START,
     )
 
 

@@ -222,12 +222,14 @@ def test_trials_that_never_arrive_tie():
     assert probability_of_improvement(times, times).estimate == 0.5
 
 
-def test_negative_transfer_is_improvement_the_other_way_round():
-    ours, scratch = np.array([1.0, 5.0]), np.array([2.0, 3.0, 4.0])
-    assert negative_transfer(ours, scratch).estimate == 0.5
+def test_negative_transfer_counts_losses_and_no_ties():
+    ours, scratch = np.array([1.0, 3.0, 5.0]), np.array([2.0, 3.0, 4.0])
+    assert negative_transfer(ours, scratch).estimate == pytest.approx((3 + 1 + 0) / 9)
     assert negative_transfer(scratch - 9, scratch) == (1, 1, 1)
-    expected = probability_of_improvement(scratch, ours, seed=4)
-    assert negative_transfer(ours, scratch, seed=4) == expected
+    assert negative_transfer(scratch, scratch[:1]).estimate == 0
+    apart = scratch + 0.5
+    expected = probability_of_improvement(apart, ours, seed=4).estimate
+    assert negative_transfer(ours, apart, seed=4).estimate == pytest.approx(expected)
 
 
 def test_a_profile_by_hand():

@@ -16,6 +16,7 @@ from policymix.reports.statistics import (
     interval,
     jumpstart,
     mean,
+    negative_transfer,
     performance_profile,
     probability_of_improvement,
     restricted_mean,
@@ -94,7 +95,7 @@ def measure_one(results: Results, name: str) -> Measures:
         none, none_last = areas(results)["scratch"], ends(results)["scratch"]
         start = jumpstart(sign * curve.scores, sign * results.curves["scratch"].scores)
         better = probability_of_improvement(sign * mine, sign * none)
-        worse = probability_of_improvement(sign * none_last, sign * last)
+        worse = negative_transfer(sign * last, sign * none_last)
     return Measures(
         name,
         interval(mine, interquartile_mean),

@@ -119,10 +119,15 @@ def probability_of_improvement(
 
 
 def negative_transfer(
-    ours_area: Array, scratch_area: Array, **bootstrap: Unpack[Bootstrap]
+    ours: Array, scratch: Array, **bootstrap: Unpack[Bootstrap]
 ) -> Interval:
-    """The probability that a trial with transfer is worse than one without."""
-    return probability_of_improvement(scratch_area, ours_area, **bootstrap)
+    """P(ours < scratch): a trial with transfer is worse than one without; no ties."""
+
+    def losses(ours: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+        worse = ours[..., :, None] < scratch[..., None, :]
+        return np.asarray(worse.mean(axis=(-2, -1)))
+
+    return _share(losses, ours, scratch, **bootstrap)
 
 
 def performance_profile(

@@ -52,6 +52,8 @@ def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> N
     if there:
         told = f"{there} of {total} parts are in {out} already and are kept"
         console.print(told, markup=False)
+    if not efforts:
+        return
     try:
         with plan_bars(console, efforts) as begin:
             for experiment in experiments:

@@ -162,11 +162,14 @@ def test_the_first_arm_leads_as_long_as_most_actions_are_random():
 
 def test_the_first_arm_leads_the_first_episodes():
     arms = Arms((1.0, 0.0), start=10.0)
-    known = {"means": [0.0, 1.0], "counts": [5.0, 5.0], "range": [0.0, 1.0]}
-    picks = [
-        int(arms.pick(memory_of(episode, **known), jnp.zeros(()), HALVES))
-        for episode in (0, 9, 10)
-    ]
+
+    def pick(episode):
+        memory = memory_of(
+            episode, means=[0.0, 1.0], counts=[5.0, 5.0], range=[0.0, 1.0]
+        )
+        return int(arms.pick(memory, jnp.zeros(()), HALVES))
+
+    picks = [pick(episode) for episode in (0, 9, 10)]
     assert picks == [0, 0, 1]
 
 

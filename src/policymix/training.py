@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from policymix.catalogue import TransferTask, load_task
@@ -215,7 +216,7 @@ class Work:
         return tuple(
             TrainedAgent(
                 *(self.task, self.name, self.settings, self.problem),
-                jax.tree.map(lambda x, place=place: x[place], trials),
+                jax.tree.map(lambda x, place=place: jnp.asarray(x[place]), trials),
             )
             for place in range(len(self.seeds))
         )

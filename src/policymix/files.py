@@ -93,7 +93,7 @@ def pack(
 def read_manifest(folder: Path, form: str, version: int) -> dict[str, Any]:
     """Read and verify the facts of a folder."""
     path = Path(folder) / MANIFEST
-    content = _read(path, MAX_MANIFEST_BYTES)
+    content = read_bytes(path, MAX_MANIFEST_BYTES)
     try:
         manifest = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -129,7 +129,7 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> dict[str, np.ndarray]
         raise FileFormatError(
             Path(folder) / MANIFEST, "arrays.sha256", "missing", RESTORE
         )
-    content = _read(path, MAX_ARRAYS_BYTES)
+    content = read_bytes(path, MAX_ARRAYS_BYTES)
     if len(content) != declared.get("bytes"):
         problem = f"{len(content)} bytes instead of {declared.get('bytes')}"
         raise FileFormatError(path, "size", problem, RESTORE)
@@ -145,7 +145,8 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> dict[str, np.ndarray]
         raise FileFormatError(path, "header", f"no arrays ({error})", RESTORE) from None
 
 
-def _read(path: Path, limit: int) -> bytes:
+def read_bytes(path: Path, limit: int) -> bytes:
+    """A file of at most so many bytes, or an error that names it."""
     try:
         size = path.stat().st_size
         if size > limit:

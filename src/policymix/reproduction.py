@@ -9,7 +9,7 @@ from rich.console import Console
 from policymix.catalogue import DOMAINS, find_domain, load_task
 from policymix.errors import FileFormatError
 from policymix.experiments.plans import Experiment, Piece, plan
-from policymix.experiments.runner import missing, run_experiment
+from policymix.experiments.runner import missing, run_pieces
 from policymix.experiments.store import json_of, read_facts
 from policymix.files import canonical, check_new, write_file
 from policymix.progress import plan_bars
@@ -42,10 +42,12 @@ def reproduce(name: str, out: Path, seed: int, quick: bool) -> None:
 
 def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> None:
     """Run what is missing, with a bar for the whole."""
+    folders = [out / experiment.task.domain.name for experiment in experiments]
+    wanted = [missing(*pair) for pair in zip(experiments, folders, strict=True)]
     efforts = {
         experiment.title(piece): experiment.effort(piece)
-        for experiment in experiments
-        for piece in missing(experiment, out / experiment.task.domain.name)
+        for experiment, pieces in zip(experiments, wanted, strict=True)
+        for piece in pieces
     }
     total = sum(len(experiment.pieces) for experiment in experiments)
     there = total - len(efforts)
@@ -56,7 +58,9 @@ def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> N
         return
     try:
         with plan_bars(console, efforts) as begin:
-            for experiment in experiments:
+            for experiment, pieces, folder in zip(
+                experiments, wanted, folders, strict=True
+            ):
 
                 def finished(
                     piece: Piece, seconds: float, experiment: Experiment = experiment
@@ -64,8 +68,7 @@ def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> N
                     title = experiment.title(piece)
                     console.print(f"{title:<28} {seconds:6.0f} s", highlight=False)
 
-                folder = out / experiment.task.domain.name
-                run_experiment(experiment, folder, begin, finished)
+                run_pieces(experiment, pieces, folder, begin, finished)
     except KeyboardInterrupt:
         console.print("The same command goes on after the last finished part.")
         raise

@@ -102,8 +102,8 @@ def train(
 
 
 def mean_of(rows: list[Row]) -> float:
-    """The mean score of an evaluation."""
-    return float(np.mean([row.score for row in rows]))
+    """The mean score of an evaluation; nan where none was due."""
+    return float(np.mean([row.score for row in rows])) if rows else math.nan
 
 
 def check_numbers(settings: Settings, trials: int) -> None:

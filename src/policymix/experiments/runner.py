@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +33,28 @@ def run_experiment(
     begin: Begin,
     finished: Callable[[Piece, float], None],
 ) -> None:
-    """Run the pieces that are not in the folder yet.
+    """Run the pieces that are not in the folder yet; see `run_pieces`."""
+    run_pieces(experiment, missing(experiment, out), out, begin, finished)
+
+
+def run_pieces(
+    experiment: Experiment,
+    pieces: Sequence[Piece],
+    out: Path,
+    begin: Begin,
+    finished: Callable[[Piece, float], None],
+) -> None:
+    """Run some pieces of an experiment.
 
     Args:
-        experiment: what to run.
+        experiment: to which they belong.
+        pieces: what to run.
         out: the domain's folder; each piece becomes a folder in it, all at once.
         begin: reports on the progress of a piece.
         finished: is told of every piece that was run, and the seconds it took.
     """
-    wanted = missing(experiment, out)
-    known = reference(experiment.task) if wanted else None
-    for piece in wanted:
+    known = reference(experiment.task) if pieces else None
+    for piece in pieces:
         started = time.perf_counter()
         run_piece(experiment, piece, known, out / piece.name, begin)
         finished(piece, time.perf_counter() - started)
@@ -69,7 +80,7 @@ def run_piece(
     looks: list[Look] = []
     for moment in work.run():
         rows += moment.rows
-        advance(moment.taken, mean_of(moment.rows) if moment.rows else float("nan"))
+        advance(moment.taken, mean_of(moment.rows))
         if moment.step in stops:
             agents = work.agents()
             looks.append(look(experiment.task, known, moment.step, agents))

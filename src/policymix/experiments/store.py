@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from policymix.errors import FileFormatError
-from policymix.files import MANIFEST, RESTORE
+from policymix.files import (
+    MANIFEST,
+    MAX_ARRAYS_BYTES,
+    MAX_MANIFEST_BYTES,
+    RESTORE,
+    read_bytes,
+)
 from policymix.records import RecordError, conforms, read_settings
 from policymix.runs import FACTS, FORMAT, HEADER, ROWS, VERSION
 from policymix.training import Row
@@ -118,11 +124,9 @@ def check_facts(facts: dict[str, Any]) -> None:
 
 def json_of(path: Path) -> Any:
     """A file's JSON."""
+    content = read_bytes(path, MAX_MANIFEST_BYTES)
     try:
-        return json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        problem = f"cannot be read ({error.strerror})"
-        raise FileFormatError(path, "file", problem, "Check the path") from None
+        return json.loads(content.decode())
     except (ValueError, RecursionError) as error:
         raise FileFormatError(path, "file", f"no JSON ({error})", RESTORE) from None
 
@@ -151,11 +155,9 @@ def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
 
 def lines_of(path: Path) -> list[str]:
     """A file's lines."""
+    content = read_bytes(path, MAX_ARRAYS_BYTES)
     try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        problem = f"cannot be read ({error.strerror})"
-        raise FileFormatError(path, "file", problem, "Check the path") from None
+        text = content.decode()
     except ValueError as error:
         raise FileFormatError(path, "file", f"no text ({error})", RESTORE) from None
     lines = text.splitlines()

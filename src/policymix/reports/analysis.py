@@ -88,14 +88,16 @@ def measure(results: Results) -> list[Measures]:
 
 def measure_one(results: Results, name: str) -> Measures:
     """One method, by itself and against no transfer."""
-    sign, curve = results.sign, results.curves[name]
-    mine, last = areas(results)[name], ends(results)[name]
+    sign, scale, curve = results.sign, scale_of(results), results.curves[name]
+    mine, last = area(curve.steps, curve.scores), asymptote(curve.scores)
     start = better = worse = None
     if name != "scratch" and "scratch" in results.curves:
-        none, none_last = areas(results)["scratch"], ends(results)["scratch"]
-        start = jumpstart(sign * curve.scores, sign * results.curves["scratch"].scores)
-        better = probability_of_improvement(sign * mine, sign * none)
-        worse = negative_transfer(sign * last, sign * none_last)
+        none = results.curves["scratch"]
+        start = jumpstart(sign * curve.scores, sign * none.scores)
+        better = probability_of_improvement(
+            sign * mine, sign * area(none.steps, none.scores)
+        )
+        worse = negative_transfer(sign * last, sign * asymptote(none.scores))
     return Measures(
         name,
         interval(mine, interquartile_mean),
@@ -103,15 +105,14 @@ def measure_one(results: Results, name: str) -> Measures:
         float(standard_error(mine)),
         interval(last, interquartile_mean),
         start,
-        tuple(arrival(results, curve, share) for share in SHARES),
+        tuple(arrival(curve, sign, scale.at(share)) for share in SHARES),
         better,
         worse,
     )
 
 
-def arrival(results: Results, curve: Curve, share: float) -> tuple[float, int]:
-    """Samples until so far up the scale, and how many trials arrive."""
-    sign, threshold = results.sign, scale_of(results).at(share)
+def arrival(curve: Curve, sign: int, threshold: float) -> tuple[float, int]:
+    """Samples until a score is reached, and how many trials arrive."""
     times = samples_to(curve.steps, sign * curve.scores, sign * threshold)
     spent = restricted_mean(times, float(curve.steps[-1]))
     return float(spent), int(np.isfinite(times).sum())

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from policymix.reports.analysis import areas, ends, gain, scale_of
-from policymix.reports.results import Results
+from policymix.reports.results import Results, place_of
 from policymix.reports.statistics import Interval, interval, mean, samples_to
 
 Answer = Literal["yes", "no", "not shown"]
@@ -56,7 +56,7 @@ def show(bounds: Interval, unit: float = 1.0) -> str:
 
 def absent(results: Results, claim: str, *names: str) -> Verdict | None:
     """The verdict when a method was not run."""
-    missing = [name for name in names if name not in results.curves]
+    missing = sorted(set(names) - set(results.curves), key=place_of)
     if not missing:
         return None
     return Verdict(claim, "not shown", f"Not run: {', '.join(missing)}.")
@@ -78,13 +78,15 @@ def compare(
     )
 
 
-def beats(results: Results, claim: str, ours: str, theirs: str) -> Verdict:
-    """One method's area against another's."""
+def beats(
+    results: Results, claim: str, ours: str, theirs: str, short: float = 0.0
+) -> Verdict:
+    """One method's area against another's, of which it may fall short by so much."""
     missing = absent(results, claim, ours, theirs)
     if missing:
         return missing
     bounds = gain(results, ours, theirs)
-    return Verdict(claim, judge(bounds), compare(results, ours, theirs, bounds))
+    return Verdict(claim, judge(bounds, short), compare(results, ours, theirs, bounds))
 
 
 def singles(results: Results) -> list[str]:
@@ -148,25 +150,14 @@ def margin(results: Results) -> float:
 def nears_oracle(results: Results) -> Verdict:
     """MARS against itself with the right source in place of the mixture."""
     claim = "Beyond the paper: MARS comes within 5 % of the oracle"
-    missing = absent(results, claim, "mars", "oracle")
-    if missing:
-        return missing
-    bounds = gain(results, "mars", "oracle")
-    text = compare(results, "mars", "oracle", bounds)
-    return Verdict(claim, judge(bounds, margin(results)), text)
+    return beats(results, claim, "mars", "oracle", margin(results))
 
 
 def mapse_and_caps(results: Results) -> Verdict:
     """The paper finds MAPSE better than CAPS on the lander alone."""
     if results.domain == "lander":
         return beats(results, "MAPSE outperforms CAPS here", "mapse", "caps")
-    claim = "MAPSE does not outperform CAPS here"
-    missing = absent(results, claim, "mapse", "caps")
-    if missing:
-        return missing
-    bounds = gain(results, "caps", "mapse")
-    text = compare(results, "caps", "mapse", bounds)
-    return Verdict(claim, judge(bounds), text)
+    return beats(results, "MAPSE does not outperform CAPS here", "caps", "mapse")
 
 
 def no_source_suffices(results: Results) -> Verdict:
@@ -239,17 +230,18 @@ def claims(results: Results) -> list[Verdict]:
 def questions(everything: Sequence[Results]) -> list[Verdict]:
     """The three research questions, over all domains that were run."""
     asked = (
-        ("Does the mixture learn which source is relevant where?", 0),
-        ("Does MARS test better than the baselines for the same samples?", 1),
-        ("Does MARS lead to better transfer than MAPSE?", 2),
+        "Does the mixture learn which source is relevant where?",
+        "Does MARS test better than the baselines for the same samples?",
+        "Does MARS lead to better transfer than MAPSE?",
     )
+    domains = [results.domain for results in everything]
+    first = zip(*(claims(results)[: len(asked)] for results in everything), strict=True)
     verdicts = []
-    for question, place in asked:
-        found = {results.domain: claims(results)[place] for results in everything}
-        answer = together([verdict.answer for verdict in found.values()])
+    for question, found in zip(asked, first, strict=True):
         text = " ".join(
             f"{domain}: {verdict.answer}. {verdict.sentence}"
-            for domain, verdict in found.items()
+            for domain, verdict in zip(domains, found, strict=True)
         )
+        answer = together([verdict.answer for verdict in found])
         verdicts.append(Verdict(question, answer, text))
     return verdicts

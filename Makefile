@@ -30,5 +30,5 @@ clean:
 	touch $@
 
 .venv/installed-dev: .venv/installed
-	$(PIP) --editable '.[dev,box2d,sb3]'
+	$(PIP) --editable '.[dev,box2d,sb3,mujoco,minari,tensorboard]'
 	touch $@

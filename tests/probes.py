@@ -222,4 +222,4 @@ def on_host(task):
     """The same task, its target stepped by the host."""
     family = task.domain.family()
     elsewhere = replace(family, target=lambda: CorridorEnv(family.target))
-    return replace(task, domain=replace(task.domain, family=lambda: elsewhere))
+    return replace(task, target=replace(task.domain, family=lambda: elsewhere))

@@ -61,7 +61,7 @@ def test_other_spaces_are_found(task):
     family = task.domain.family()
     sources = {**family.sources, "rough": CartPole(fractions=(-1.0, 1.0))}
     domain = replace(task.domain, family=lambda: Family("x", family.target, sources))
-    questions = [f.question for f in unsound(replace(task, domain=domain))]
+    questions = [f.question for f in unsound(replace(task, target=domain))]
     assert questions[0] == "rough: spaces of its task equal the target's"
 
 
@@ -79,7 +79,7 @@ def make_restless():
 def test_a_task_that_ignores_its_seed_is_found(task):
     sources = task.domain.family().sources
     domain = replace(task.domain, family=lambda: Family("x", make_restless, sources))
-    questions = [f.question for f in unsound(replace(task, domain=domain))]
+    questions = [f.question for f in unsound(replace(task, target=domain))]
     assert questions == ["target: the same seed gives the same episodes"]
 
 

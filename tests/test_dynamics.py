@@ -16,7 +16,7 @@ from policymix.dynamics_fitting import (
     FitSettings,
     Transitions,
     errors,
-    fit_dynamics,
+    fit_network,
     split,
 )
 from policymix.encoders import Clip, Identity
@@ -35,12 +35,30 @@ def test_table_knows_visited_pairs_only():
     assert int(table(jnp.array(0), jnp.array(1))) == 2
 
 
+def test_table_holds_the_most_frequent_next_state_and_of_equals_the_lowest():
+    obs, action = jnp.array([0, 0, 0, 1, 1, 1, 1]), jnp.zeros(7, int)
+    next_obs = jnp.array([2, 2, 1, 2, 0, 2, 0])
+    table = fit_table(obs, action, next_obs, num_states=3, num_actions=1)
+    np.testing.assert_array_equal(table.next_obs[:, 0], [2, 0, UNKNOWN])
+
+
 def test_network_sees_the_encoded_observation_and_the_action(keys):
     model = NetworkDynamics(init_mlp(keys(), (5, 8, 2)), Clip())
     obs, action = jnp.array([3.0, -0.5]), jnp.array(1)
     np.testing.assert_array_equal(model.inputs(obs, action), [1, -0.5, 0, 1, 0])
     clipped = jnp.array([1.0, -0.5])
     np.testing.assert_array_equal(model(obs, action), model(clipped, action))
+
+
+def test_network_sees_a_continuous_action_as_it_is(keys):
+    model = NetworkDynamics(init_mlp(keys(), (4, 8, 2)), Clip())
+    obs, action = jnp.array([3.0, -0.5]), jnp.array([7.0, -0.1])
+    np.testing.assert_array_equal(
+        model.inputs(obs, action), jnp.array([1, -0.5, 7, -0.1])
+    )
+    bounded = BoundedDynamics(model, -jnp.ones(2), jnp.ones(2))
+    expected = 2 * jax.nn.sigmoid(model(obs, action)) - 1
+    np.testing.assert_allclose(bounded(obs, action), expected, rtol=1e-5)
 
 
 def test_bounded_predictions_stay_within_bounds(keys):
@@ -116,7 +134,7 @@ def test_fitting_beats_standing_still_on_unseen_data():
         return NetworkDynamics(network, Identity())
 
     seen = []
-    fit = fit_dynamics(
+    fit = fit_network(
         assemble,
         (8, 32, 4),
         cart_transitions(4000),

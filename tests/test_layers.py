@@ -15,19 +15,23 @@ LAYERS = (
     {"files", "records", "networks", "encoders", "kernels", "descent", "replay"}
     | {"progress"},
     {"domains"},
-    {"policies", "dynamics", "mixture", "precisions", "theory", "vector_tasks"},
-    {"experts", "network_mixture", "dirichlet_mixture", "own_model", "potentials"},
-    {"source_checks", "dynamics_fitting", "episodes", "agents", "behaviours"},
+    {"policies", "dynamics", "mixture", "precisions", "theory", "vector_tasks"}
+    | {"spaces", "simulators"},
+    {"experts", "network_mixture", "dirichlet_mixture", "own_model", "potentials"}
+    | {"own_targets"},
+    {"source_checks", "dynamics_fitting", "episodes", "agents", "behaviours"}
+    | {"foreign"},
     {"sources", "source_policies", "methods"},
+    {"scaling"},
     {"catalogue", "belief", "trial"},
-    {"libraries", "lockstep", "problems"},
+    {"libraries", "model_fitting", "lockstep", "problems"},
     {"checks", "compiled_loop", "host_loop", "trained"},
     {"training"},
     {"runs"},
     {"experiments"},
     {"reports"},
     {"reproduction"},
-    {"commands", "demo", "bench_contests"},
+    {"commands", "demo", "bench_contests", "bridges"},
     {"bench_contestants"},
     {"bench"},
     {"cli", "__init__"},

@@ -50,7 +50,7 @@ def test_batched_evaluation_equals_one_by_one(keys):
     ]
     library = SourceLibrary(sources, PLANE, Clip(-0.5, 0.5))
     obs, action, next_obs = jnp.array([0.2, -0.9]), jnp.array(2), jnp.array([0.3, 0.1])
-    encode = library.encoder
+    encode = library.experts.encoder
     for i, source in enumerate(sources):
         alone = source.kernel(encode(source.dynamics(obs, action)), encode(next_obs))
         together = library.log_likelihoods(obs, action, next_obs)[i]
@@ -126,7 +126,7 @@ def uniform(obs):
         (uniform, lambda obs, action: obs[:1], r"dynamics returns shape \(1,\)"),
         (uniform, lambda obs, action: obs / 0, "dynamics returns NaN or infinity at"),
         (uniform, lambda obs: obs, r"dynamics fails on .*\(TypeError"),
-        (lambda obs: 1 if obs[0] > 0 else 0, drift, "use jax.numpy"),
+        (lambda obs: 3 if obs[0] > 0 else 0, drift, "returns action 3"),
     ],
 )
 def test_unfit_sources_are_named_with_a_remedy(policy, dynamics, message):

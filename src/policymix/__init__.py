@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from policymix.methods import Given as Given
     from policymix.methods import Method as Method
     from policymix.mixture import Evidence as Evidence
+    from policymix.model_fitting import FittedDynamics as FittedDynamics
+    from policymix.model_fitting import ModelSettings as ModelSettings
+    from policymix.model_fitting import fit_dynamics as fit_dynamics
     from policymix.network_mixture import GaussianPrior as GaussianPrior
     from policymix.network_mixture import LaplacePrior as LaplacePrior
     from policymix.network_mixture import NetworkMixture as NetworkMixture
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     from policymix.precisions import LearnedPrecision as LearnedPrecision
     from policymix.settings import PAPER as PAPER
     from policymix.settings import Settings as Settings
+    from policymix.simulators import Simulator as Simulator
     from policymix.sources import SourceLibrary as SourceLibrary
     from policymix.theory import value_error_and_bound as value_error_and_bound
     from policymix.trained import TrainedAgent as TrainedAgent
@@ -86,12 +90,14 @@ _HOMES = {
     "kernels": ("Gaussian", "Indicator", "StudentT"),
     "methods": ("METHODS", "Given", "Method"),
     "mixture": ("Evidence",),
+    "model_fitting": ("FittedDynamics", "ModelSettings", "fit_dynamics"),
     "network_mixture": ("GaussianPrior", "LaplacePrior", "NetworkMixture"),
     "own_model": ("OwnNetwork", "OwnTable", "WithOwnModel"),
     "policies": ("GreedyPolicy", "TablePolicy", "table_policy"),
     "potentials": ("potential",),
     "precisions": ("LearnedPrecision",),
     "settings": ("PAPER", "Settings"),
+    "simulators": ("Simulator",),
     "sources": ("SourceLibrary",),
     "theory": ("value_error_and_bound",),
     "trained": ("TrainedAgent",),

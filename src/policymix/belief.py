@@ -98,8 +98,9 @@ def learn_belief(
     """
     evidence = gather_evidence(library, transitions)
     if mixture is None:
-        inputs = library.encoder(evidence.obs[0]).size
-        mixture = NetworkMixture(library.encoder, len(library), inputs, epochs=3)
+        encoder = library.experts.encoder
+        inputs = encoder(evidence.obs[0]).size
+        mixture = NetworkMixture(encoder, len(library), inputs, epochs=3)
     init_key, batch_key = jax.random.split(jax.random.key(seed))
     state = mixture.init(init_key)
     if not mixture.replays:

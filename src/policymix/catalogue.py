@@ -1,8 +1,8 @@
 """The domains by name: what the command line and the checks need to know of each."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, partial
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from policymix.domains.base import Family
+from policymix.domains.base import AbstractDomain, Family
 from policymix.domains.cartpole import cartpole_family, right_source
 from policymix.domains.lander import FAMILY, make_lander
 from policymix.domains.maze import ROOMS, room
@@ -19,8 +19,11 @@ from policymix.domains.maze_files import load_mazes
 from policymix.encoders import AbstractEncoder, Clip, Identity, OneHotGrid
 from policymix.episodes import Episode, Sampled, collect, policy_of, taking_turns
 from policymix.errors import DomainError, did_you_mean
+from policymix.own_targets import first_observations, own_variant
+from policymix.scaling import prepare
 from policymix.sources import SourceLibrary, library_facts
-from policymix.types import Box, Discrete, Observation, TaskSpec
+from policymix.spaces import spec_of_spaces
+from policymix.types import Observation, TaskSpec
 from policymix.vector_tasks import Variant, copies_of
 
 RightSource: TypeAlias = Callable[[Observation], Int[Array, ""]]
@@ -56,17 +59,14 @@ class Domain:
 
     def spec(self) -> TaskSpec:
         """The spaces that target and sources share."""
-        return spec_of(self.family().target)
+        return spec_of(self.family().target, self.name)
 
 
-def spec_of(variant: Variant) -> TaskSpec:
+def spec_of(variant: Variant, name: str = "the environment") -> TaskSpec:
     """Spaces of a JAX domain or of a Gymnasium environment."""
-    if not callable(variant):
+    if isinstance(variant, AbstractDomain):
         return variant.spec
-    environment = variant()
-    observation, action = environment.observation_space, environment.action_space
-    low, high = (tuple(map(float, b)) for b in (observation.low, observation.high))
-    return TaskSpec(Box(low, high), Discrete(int(action.n)))
+    return spec_of_spaces(variant(), name)
 
 
 def _landers() -> Family[Variant]:
@@ -141,11 +141,42 @@ def find_domain(name: str) -> Domain:
 
 @dataclass(frozen=True)
 class TransferTask:
-    """A domain and a library of sources for its target."""
+    """A target and a library of sources that may help with it.
 
-    domain: Domain
+    Args:
+        target: a Gymnasium environment, its id, a function that makes one, a domain
+            written in JAX, or a `Domain` of this package.
+        sources: they are tried on the target before anything else happens.
+        facts: about the sources, for reports.
+        horizon: steps after which episodes of an own target are cut off if its
+            environment sets no limit itself.
+    """
+
+    target: Any
     sources: SourceLibrary
-    facts: dict[str, Any]
+    facts: dict[str, Any] = field(default_factory=dict)
+    horizon: int = 1_000
+
+    def __post_init__(self):
+        if not isinstance(self.target, Domain):
+            target = self.domain.family().target
+            probes = jnp.asarray(first_observations(target))
+            ready = prepare(self.sources, self.domain.spec(), probes)
+            object.__setattr__(self, "sources", ready)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The target, and how it is scored."""
+        if isinstance(self.target, Domain):
+            return self.target
+        if isinstance(self.target, str) and self.target in DOMAINS:
+            return DOMAINS[self.target]
+        return own_domain(self.target, self.horizon)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the target was brought by the user."""
+        return DOMAINS.get(self.domain.name) is not self.domain
 
     @property
     def right_source(self) -> RightSource | None:
@@ -156,6 +187,13 @@ class TransferTask:
         ):
             return None
         return known(self.sources.names)
+
+
+def own_domain(target: Any, horizon: int) -> Domain:
+    """A target of the user's own, scored by its return."""
+    variant, name = own_variant(target, horizon)
+    family = Family(name, variant, {})
+    return Domain(name, lambda: family, Identity(), "return", lambda e: e.total)
 
 
 def load_task(place: str | Path) -> TransferTask:

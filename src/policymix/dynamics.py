@@ -9,6 +9,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from policymix.encoders import AbstractEncoder
@@ -36,13 +37,25 @@ def fit_table(
     num_states: int,
     num_actions: int,
 ) -> TableDynamics:
-    """Remember what followed each visited pair; the others stay UNKNOWN."""
-    empty = jnp.full((num_states, num_actions), UNKNOWN, next_obs.dtype)
-    return TableDynamics(empty.at[obs, action].set(next_obs))
+    """Remember what most often followed each visited pair; others stay UNKNOWN.
+
+    Of two states that followed equally often it is the one with the lower index.
+    """
+    sizes = (num_states, num_actions, num_states)
+    columns = (np.asarray(obs), np.asarray(action), np.asarray(next_obs))
+    triples = np.ravel_multi_index(columns, sizes)
+    found, counts = np.unique(triples, return_counts=True)
+    rarest_first = np.argsort(counts[::-1], kind="stable")
+    before, chosen, after = np.unravel_index(found[::-1][rarest_first], sizes)
+    table = np.full((num_states, num_actions), UNKNOWN)
+    table[before, chosen] = after
+    return TableDynamics(jnp.asarray(table, next_obs.dtype))
 
 
 class NetworkDynamics(eqx.Module):
-    """A network from the encoded observation and one-hot action to the next one.
+    """A network from the encoded observation and the action to the next observation.
+
+    A discrete action enters one-hot, a continuous one as it is.
 
     It predicts the *absolute* next observation: differences fit better but extrapolate
     so well that every source looks right everywhere.
@@ -51,17 +64,17 @@ class NetworkDynamics(eqx.Module):
     network: MLP
     encoder: AbstractEncoder
 
-    def __call__(
-        self, obs: Float[Array, " d"], action: DiscreteAction
-    ) -> Float[Array, " d"]:
+    def __call__(self, obs: Float[Array, " d"], action: Action) -> Float[Array, " d"]:
         """Predict one next observation."""
         return self.network(self.inputs(obs, action))
 
-    def inputs(self, obs: Observation, action: DiscreteAction) -> Float[Array, " in"]:
-        """Encoded observation and one-hot action, side by side."""
+    def inputs(self, obs: Observation, action: Action) -> Float[Array, " in"]:
+        """Encoded observation and action, side by side."""
         encoded = self.encoder(obs)
-        num_actions = self.network.sizes[0] - encoded.size
-        return jnp.concatenate([encoded, jax.nn.one_hot(action, num_actions)])
+        if jnp.ndim(action) == 0:
+            num_actions = self.network.sizes[0] - encoded.size
+            action = jax.nn.one_hot(action, num_actions)
+        return jnp.concatenate([encoded, action])
 
 
 class BoundedDynamics(eqx.Module):
@@ -75,9 +88,7 @@ class BoundedDynamics(eqx.Module):
     low: Float[Array, " d"]
     high: Float[Array, " d"]
 
-    def __call__(
-        self, obs: Float[Array, " d"], action: DiscreteAction
-    ) -> Float[Array, " d"]:
+    def __call__(self, obs: Float[Array, " d"], action: Action) -> Float[Array, " d"]:
         """Predict one next observation."""
         share = jax.nn.sigmoid(self.model(obs, action))
         return self.low + (self.high - self.low) * share

@@ -1,8 +1,9 @@
 """How a source's model is learned from transitions, with its held-out error."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -13,18 +14,23 @@ from jaxtyping import Array, Float, Int
 
 from policymix.descent import Descent, begin, descend
 from policymix.encoders import AbstractEncoder
+from policymix.errors import SourceError
 from policymix.networks import MLP, init_mlp, squared_weights
 from policymix.progress import Advance
 from policymix.types import Key, Scalar
 
 CHUNK = 1_000
+GAIN = 0.01
+"""The share by which an error must shrink for training to be worth its while."""
+
+T = TypeVar("T")
 
 
 class Transitions(NamedTuple):
     """What a model learns from, one row each."""
 
     obs: Float[Array, "samples d"]
-    action: Int[Array, " samples"]
+    action: Int[Array, " samples"] | Float[Array, "samples act"]
     next_obs: Float[Array, "samples d"]
 
     def rows(self, index: np.ndarray) -> "Transitions":
@@ -56,7 +62,7 @@ Assemble = Callable[[MLP], Callable]
 """From a network to a model (obs, action) -> next_obs."""
 
 
-def fit_dynamics(
+def fit_network(
     assemble: Assemble,
     sizes: tuple[int, ...],
     data: Transitions,
@@ -78,13 +84,63 @@ def fit_dynamics(
     """
     training, unseen = split(data, settings.held_out, seed)
     init_key, batch_key = jax.random.split(jax.random.key(seed))
-    state = begin(_adam(settings), init_mlp(init_key, sizes))
-    for chunk in range(settings.steps // CHUNK):
-        key = jax.random.fold_in(batch_key, chunk)
-        state, loss = _descend(assemble, settings, encoder, state, training, key)
-        advance(CHUNK, float(loss))
-    model = assemble(state.parameters)
+    network = init_mlp(init_key, sizes)
+    stages = improve(assemble, network, training, encoder, settings, batch_key)
+    for network, loss in stages:  # noqa: B007, the last network is used
+        advance(CHUNK, loss)
+    model = assemble(network)
     return Fit(model, *errors(model, unseen, encoder))
+
+
+def improve(
+    assemble: Assemble,
+    network: MLP,
+    data: Transitions,
+    encoder: AbstractEncoder,
+    settings: FitSettings,
+    key: Key,
+) -> Iterator[tuple[MLP, float]]:
+    """The network after every chunk of updates, and the mean loss of the chunk."""
+    state = begin(_adam(settings), network)
+    for chunk in range(settings.steps // CHUNK):
+        chunk_key = jax.random.fold_in(key, chunk)
+        state, loss = _descend(assemble, settings, encoder, state, data, chunk_key)
+        yield state.parameters, float(loss)
+
+
+def stop_early(
+    stages: Iterable[T],
+    judge: Callable[[T], float],
+    patience: int,
+    tell: Callable[[float], None],
+) -> tuple[T, int]:
+    """The best stage before `patience` in a row were no gain, and how many were tried.
+
+    A gain is an improvement by 1 %; of smaller ones the best is kept all the same.
+
+    Args:
+        stages: one after the other; no more are asked for than are needed.
+        judge: the error of a stage.
+        patience: see above.
+        tell: told every error, for progress.
+    """
+    best, least, mark, waited, tried = None, math.inf, math.inf, 0, 0
+    for stage in stages:
+        error = judge(stage)
+        tell(error)
+        tried += 1
+        if error < least:
+            best, least = stage, error
+        waited += 1
+        if error < (1 - GAIN) * mark:
+            mark, waited = error, 0
+        if waited == patience:
+            break
+    if best is None:
+        raise SourceError(
+            "the model's error is not a number. Give a smaller learning_rate"
+        )
+    return best, tried
 
 
 def split(

@@ -6,6 +6,7 @@ instance, is called one by one.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -26,14 +27,25 @@ loss would be infinite and its gradient no number."""
 class SourceTask(eqx.Module):
     """A task solved before: what to do in it, and what happens in it.
 
-    `policy(obs)` returns an action's index, action probabilities or, for continuous
-    actions, the action; `dynamics(obs, action)` returns the next observation, or is a
-    `LogDensity`. The kernel turns a prediction's error into a log-likelihood.
+    Args:
+        name: readable; reports and complaints use it.
+        policy: a function of one observation that returns an action's index, action
+            probabilities or, for continuous actions, the action; an object with
+            `predict(obs, deterministic=True)`, as Stable-Baselines3's models have it;
+            or a table: an array with an action for each state.
+        dynamics: a function (obs, action) -> next_obs; a Gymnasium environment whose
+            state can be set, see `Simulator`; a `LogDensity`; `fit_dynamics(…).model`;
+            or a table of next states.
+        kernel: turns a prediction's error into a log-likelihood. Its precision is per
+            encoded unit: per spread of the source data, where observations are scaled.
+
+    Plain functions may use NumPy, `if` and chance; those that use jax.numpy only are
+    compiled and run much faster.
     """
 
     name: str = eqx.field(static=True)
-    policy: Callable
-    dynamics: Callable
+    policy: Any
+    dynamics: Any
     kernel: AbstractKernel = Gaussian()
 
 

@@ -1,6 +1,7 @@
 """Feed-forward networks, written for one sample."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -8,6 +9,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from policymix.types import Key
+
+ACTIVATIONS: dict[str, Callable] = {
+    "relu": jax.nn.relu,
+    "tanh": jnp.tanh,
+    "elu": jax.nn.elu,
+    "leaky_relu": jax.nn.leaky_relu,
+    "silu": jax.nn.silu,
+    "gelu": partial(jax.nn.gelu, approximate=False),
+}
+"""What may stand between the layers of a `Perceptron`."""
 
 
 class MLP(eqx.Module):
@@ -31,6 +42,31 @@ class MLP(eqx.Module):
         """The topology as the paper writes it: inputs, hidden layers, outputs."""
         outputs = tuple(bias.shape[-1] for bias in self.biases)
         return (self.weights[0].shape[-1], *outputs)
+
+
+class Perceptron(eqx.Module):
+    """Fully connected layers, a named activation after each but the last.
+
+    Products are asked for in full float32, which GPUs by default round to fewer bits,
+    so that a network from elsewhere gives the numbers it gave there.
+    """
+
+    weights: tuple[Float[Array, "_ _"], ...]
+    biases: tuple[Float[Array, " _"], ...]
+    activations: tuple[str, ...] = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
+        """Apply the layers to one input."""
+        *hidden, last = zip(self.weights, self.biases, strict=True)
+        for layer, name in zip(hidden, self.activations, strict=True):
+            x = ACTIVATIONS[name](_linear(*layer, x))
+        return _linear(*last, x)
+
+
+def _linear(
+    weight: Float[Array, "out in"], bias: Float[Array, " out"], x: Float[Array, " in"]
+) -> Float[Array, " out"]:
+    return jnp.matmul(weight, x, precision=jax.lax.Precision.HIGHEST) + bias
 
 
 def squared_weights(network: MLP) -> Float[Array, ""]:

@@ -51,7 +51,7 @@ class OwnNetwork(AbstractOwnModel[Descent[MLP]]):
         encoder: the library's.
         kernel: as sharp as the sources' kernels, or the comparison is not fair.
         num_inputs: length of an encoded observation.
-        num_actions: of the target.
+        num_actions: of the target, or components of a continuous action.
         layers: hidden layers.
         learning_rate: of Adam.
     """
@@ -75,7 +75,7 @@ class OwnNetwork(AbstractOwnModel[Descent[MLP]]):
         self,
         model: Descent[MLP],
         obs: Observation,
-        action: DiscreteAction,
+        action: Action,
         next_obs: Observation,
     ) -> Scalar:
         """The kernel's, as for a source."""
@@ -94,10 +94,74 @@ class OwnNetwork(AbstractOwnModel[Descent[MLP]]):
         return descend(self._adam, model, jax.grad(loss)(model.parameters))
 
     def _predict(
-        self, network: MLP, obs: Observation, action: DiscreteAction
+        self, network: MLP, obs: Observation, action: Action
     ) -> Float[Array, " d"]:
+        return network(jnp.concatenate([self.encoder(obs), self._columns(action)]))
+
+    def _columns(self, action: Action) -> Float[Array, " actions"]:
+        """One-hot; a continuous action as it is."""
+        return action if action.ndim else jax.nn.one_hot(action, self.num_actions)
+
+    @property
+    def _adam(self) -> optax.GradientTransformation:
+        return optax.adam(self.learning_rate)
+
+
+class OwnSoftmax(AbstractOwnModel[Descent[MLP]]):
+    """A network from encoded state and action to probabilities of the next state.
+
+    Args:
+        encoder: the library's.
+        num_inputs: length of an encoded state.
+        num_actions: of the target.
+        num_states: of the target.
+        layers: hidden layers.
+        learning_rate: of Adam.
+    """
+
+    replays: ClassVar[bool] = True
+
+    encoder: AbstractEncoder
+    num_inputs: int = eqx.field(static=True)
+    num_actions: int = eqx.field(static=True)
+    num_states: int = eqx.field(static=True)
+    layers: tuple[int, ...] = eqx.field(static=True, default=(50, 50))
+    learning_rate: Scalar = eqx.field(converter=as_float, default=1e-3)
+
+    def init(self, key: Key) -> Descent[MLP]:
+        """Random weights: every next state is about as likely."""
+        inputs = self.num_inputs + self.num_actions
+        return begin(self._adam, init_mlp(key, (inputs, *self.layers, self.num_states)))
+
+    def log_likelihood(
+        self,
+        model: Descent[MLP],
+        obs: Observation,
+        action: DiscreteAction,
+        next_obs: Observation,
+    ) -> Scalar:
+        """Log-probability of the next state."""
+        return self._log_probability(model.parameters, obs, action, next_obs)
+
+    def update(self, model: Descent[MLP], evidence: Evidence) -> Descent[MLP]:
+        """One step of Adam on the mean log-probability."""
+
+        def loss(network: MLP) -> Scalar:
+            likely = jax.vmap(self._log_probability, in_axes=(None, 0, 0, 0))
+            return -jnp.mean(likely(network, *evidence[:3]))
+
+        return descend(self._adam, model, jax.grad(loss)(model.parameters))
+
+    def _log_probability(
+        self,
+        network: MLP,
+        obs: Observation,
+        action: DiscreteAction,
+        next_obs: Observation,
+    ) -> Scalar:
         one_hot = jax.nn.one_hot(action, self.num_actions)
-        return network(jnp.concatenate([self.encoder(obs), one_hot]))
+        logits = network(jnp.concatenate([self.encoder(obs), one_hot]))
+        return jax.nn.log_softmax(logits)[next_obs]
 
     @property
     def _adam(self) -> optax.GradientTransformation:

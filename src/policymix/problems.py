@@ -8,10 +8,20 @@ from policymix.agents.learner import AbstractAgent, AbstractLearner
 from policymix.agents.q_learning import QLearning
 from policymix.behaviours import Epsilon
 from policymix.catalogue import TransferTask
-from policymix.encoders import Identity, OneHot
+from policymix.dynamics import LogDensity
+from policymix.encoders import AbstractEncoder, Identity, OneHot, Standardise
 from policymix.errors import PolicymixError
+from policymix.experts import Experts
+from policymix.kernels import Gaussian
 from policymix.methods import Given, Method, Recipe, find_recipe
+from policymix.mixture import AbstractMixture
 from policymix.network_mixture import NetworkMixture
+from policymix.own_model import (
+    AbstractOwnModel,
+    OwnNetwork,
+    OwnSoftmax,
+    WithOwnModel,
+)
 from policymix.settings import PAPER, Settings
 from policymix.sources import SourceLibrary
 from policymix.trial import Problem
@@ -19,8 +29,11 @@ from policymix.types import Box, Discrete, TaskSpec
 
 
 def settings_of(task: TransferTask) -> Settings:
-    """The paper's settings of a domain; the defaults for any other."""
-    return PAPER.get(task.domain.name, Settings())
+    """The paper's settings of a domain; the defaults for any other.
+
+    A target of the user's own gets the component that guards against useless sources.
+    """
+    return PAPER.get(task.domain.name, Settings(own_model=task.is_own))
 
 
 def build_problem(
@@ -41,7 +54,7 @@ def build_problem(
     return Problem(
         spec,
         library.experts if made.advised else None,
-        make_agent(spec, made, settings, count, guided),
+        make_agent(library, made, settings, guided),
         make_mixture(library, spec, settings) if made.contextual else None,
         made,
         Epsilon(settings.epsilon_start, settings.epsilon_decay, settings.epsilon_floor),
@@ -49,24 +62,26 @@ def build_problem(
 
 
 def make_agent(
-    spec: TaskSpec, method: Method, settings: Settings, count: int, guided: bool
+    library: SourceLibrary, method: Method, settings: Settings, guided: bool
 ) -> AbstractAgent:
     """A table or a network of values; CAPS around it for options."""
+    count = len(library)
     options = count if method.options else 0
     rate = settings.shaped_rate if guided else settings.learning_rate
-    learner = make_learner(spec, settings, options, rate)
+    learner = make_learner(library.experts, settings, options, rate)
     return CAPS(learner, count, settings.exit_rate) if options else learner
 
 
 def make_learner(
-    spec: TaskSpec, settings: Settings, options: int, rate: float
+    experts: Experts, settings: Settings, options: int, rate: float
 ) -> AbstractLearner:
     """Values of the actions and of so many options more."""
-    action, observation = spec.action, spec.observation
+    action, observation = experts.spec.action, experts.spec.observation
     if not isinstance(action, Discrete):
         raise PolicymixError(
-            f"the target's actions are {action}: the learners here need a finite set "
-            "of actions (Discrete)"
+            f"the target's actions are {action}: the learners of policymix.train need "
+            "a finite set of actions (Discrete). For continuous actions use MarsSAC or "
+            "MapseSAC of policymix.bridges.stable_baselines3"
         )
     outputs = action.n + options
     if settings.layers is None:
@@ -78,12 +93,14 @@ def make_learner(
         return QLearning(
             settings.discount, observation.n, outputs, rate, settings.initial_value
         )
-    discrete = isinstance(observation, Discrete)
-    inputs = observation.n if discrete else len(observation.low)
+    encoder = value_encoder(experts)
+    inputs = (
+        observation.n if isinstance(observation, Discrete) else observation.shape[0]
+    )
     return DQN(
         settings.discount,
         (inputs, *settings.layers, outputs),
-        OneHot(inputs) if discrete else Identity(),
+        encoder,
         learning_rate=rate,
         penalty=settings.penalty,
         double=settings.double,
@@ -91,14 +108,39 @@ def make_learner(
     )
 
 
+def value_encoder(experts: Experts) -> AbstractEncoder:
+    """What a network of values sees: numbers of like size, if they were measured."""
+    if isinstance(experts.spec.observation, Discrete):
+        return OneHot(experts.spec.observation.n)
+    scaled = isinstance(experts.encoder, Standardise)
+    return experts.encoder if scaled else Identity()
+
+
 def make_mixture(
     library: SourceLibrary, spec: TaskSpec, settings: Settings
-) -> NetworkMixture:
-    """The paper's network over encoded observations."""
-    observation = spec.observation
+) -> AbstractMixture:
+    """The paper's network over encoded observations; with `own_model` one more."""
+    encoder, observation = library.experts.encoder, spec.observation
     kind = int if isinstance(observation, Discrete) else float
-    inputs = library.encoder(jnp.zeros(observation.shape, kind)).size
-    return NetworkMixture(
-        *(library.encoder, len(library), inputs),
+    inputs = encoder(jnp.zeros(observation.shape, kind)).size
+    mixture = NetworkMixture(
+        *(encoder, len(library) + settings.own_model, inputs),
         *(settings.mixture_layers, settings.mixture_rate, settings.epochs),
     )
+    if not settings.own_model:
+        return mixture
+    return WithOwnModel(mixture, make_own_model(library, spec, inputs))
+
+
+def make_own_model(
+    library: SourceLibrary, spec: TaskSpec, inputs: int
+) -> AbstractOwnModel:
+    """A model of the target, judged by the kernel of the sources."""
+    encoder, action = library.experts.encoder, spec.action
+    num_actions = action.n if isinstance(action, Discrete) else action.shape[0]
+    if isinstance(spec.observation, Discrete):
+        return OwnSoftmax(encoder, inputs, num_actions, spec.observation.n)
+    judged = (s for s in library.sources if not isinstance(s.dynamics, LogDensity))
+    first = next(judged, None)
+    kernel = Gaussian() if first is None else first.kernel
+    return OwnNetwork(encoder, kernel, inputs, num_actions)

@@ -19,6 +19,9 @@ import numpy as np
 from policymix.errors import PolicymixError
 from policymix.settings import Settings
 
+LATER = {"own_model"}
+"""Settings that older files do not have."""
+
 
 class RecordError(PolicymixError, ValueError):
     """A record does not describe a module; `field` says where."""
@@ -127,9 +130,12 @@ def _brief(value: Any) -> str:
 
 
 def read_settings(record: dict[str, Any]) -> Settings:
-    """Settings from JSON, each field of the type of its default."""
+    """Settings from JSON, each field of the type of its default.
+
+    Fields that came later may be missing: their defaults are what was done before.
+    """
     known = {field.name: field.type for field in dataclasses.fields(Settings)}
-    if set(record) != set(known):
+    if not set(known) - LATER <= set(record) <= set(known):
         raise RecordError("settings", "not the fields of Settings")
     values: dict[str, Any] = {}
     for name, found in record.items():

@@ -48,6 +48,9 @@ class Settings:
     gate_burden: float = 0.1
     gate_margin: float = 0.05
     gate_patience: float = 0.5
+    own_model: bool = False
+    """Whether the mixture has an (n+1)-st component, a model learned from the target
+    itself, which takes over where no source explains the target."""
     mapse_reuse: float = 0.85
     """p_t = reuse^episode."""
     ucb_reuse: float = 0.85

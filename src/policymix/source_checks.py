@@ -119,8 +119,7 @@ def _call(
         raise SourceError(
             f"source {source.name!r}: its {part} fails on one of the target's "
             f"observations ({type(error).__name__}: {str(error).splitlines()[0]}). "
-            f"It must accept arguments of shape {[a.shape[1:] for a in arguments]} and "
-            "use jax.numpy, so that it can be compiled"
+            f"It must accept arguments of shape {[a.shape[1:] for a in arguments]}"
         ) from error
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from policymix.files import (
     read_manifest,
     write_folder,
 )
+from policymix.foreign import adapt
 from policymix.kernels import AbstractKernel
 from policymix.records import Reader, RecordError, to_record
 from policymix.source_checks import check_names, check_source, probe_observations
@@ -33,7 +34,9 @@ KINDS = (
     *(encoders.Identity, encoders.Clip, encoders.Standardise),
     *(encoders.OneHot, encoders.OneHotGrid),
     *(kernels.Gaussian, kernels.StudentT, kernels.Indicator),
-    *(policies.TablePolicy, policies.GreedyPolicy, networks.MLP),
+    *(policies.TablePolicy, policies.GreedyPolicy, policies.SoftmaxPolicy),
+    *(policies.ClippedPolicy, policies.SquashedPolicy),
+    *(networks.MLP, networks.Perceptron),
     *(dynamics.TableDynamics, dynamics.NetworkDynamics, dynamics.BoundedDynamics),
     dynamics.CoveredDynamics,
 )
@@ -48,18 +51,29 @@ class SourceLibrary:
         sources: at least one; their names must differ.
         spec: the target's spaces. `for_target` sets them later.
         encoder: turns observations into the vectors that kernels compare and mixtures
-            read, so that a precision means the same in every component.
+            read, so that a precision means the same in every component. None leaves
+            the choice to the task: an own target's observations are scaled by the
+            spread of source data; otherwise they are taken as they are.
+        observations: some of the target's, to try the sources on; by default draws
+            from its space.
     """
 
     sources: Sequence[SourceTask]
     spec: TaskSpec | None = None
-    encoder: AbstractEncoder = Identity()  # noqa: RUF009, it is frozen
+    encoder: AbstractEncoder | None = None
+    observations: Array | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
         object.__setattr__(self, "sources", tuple(self.sources))
         check_names([source.name for source in self.sources])
-        if self.spec is not None:
-            self.check()
+        if self.spec is None:
+            return
+        probes = self.observations
+        if probes is None:
+            probes = probe_observations(self.spec.observation)
+        ready = tuple(adapt(source, self.spec, probes) for source in self.sources)
+        object.__setattr__(self, "sources", ready)
+        self.check(probes)
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -70,23 +84,14 @@ class SourceLibrary:
         return tuple(source.name for source in self.sources)
 
     def for_target(
-        self, spec: TaskSpec, observations: Float[Array, "probes obs"] | None = None
+        self, spec: TaskSpec, observations: Array | None = None
     ) -> "SourceLibrary":
         """The same sources, checked against the spaces of a target."""
-        library = replace(self, spec=spec)
-        if observations is not None:
-            library.check(observations)
-        return library
+        return replace(self, spec=spec, observations=observations)
 
-    def check(self, observations: Array | None = None) -> None:
-        """Try every source on observations; raise a `SourceError` that says what to do.
-
-        Args:
-            observations: some of the target's; by default draws from its space.
-        """
+    def check(self, observations: Array) -> None:
+        """Try every source; raise a `SourceError` that says what to do."""
         experts = self.experts
-        if observations is None:
-            observations = probe_observations(experts.spec.observation)
         for source in self.sources:
             check_source(source, experts, observations)
 
@@ -101,7 +106,7 @@ class SourceLibrary:
         return Experts(
             stack_alike([source.policy for source in self.sources]),
             stack_alike([(source.dynamics, source.kernel) for source in self.sources]),
-            self.encoder,
+            Identity() if self.encoder is None else self.encoder,
             self.spec,
         )
 
@@ -172,7 +177,7 @@ def library_record(
             }
             for i, source in enumerate(library.sources)
         ]
-        encoder = to_record(library.encoder, "encoder", arrays)
+        encoder = to_record(library.experts.encoder, "encoder", arrays)
     except RecordError as error:
         raise SourceError(f"the library cannot be saved: {error}") from None
     spec = _spec_record(library.experts.spec)

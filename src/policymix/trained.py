@@ -80,7 +80,11 @@ class TrainedAgent:
         return Belief(self.task.sources, mixture, self.trial.mixture)
 
     def save(self, folder: str | Path) -> None:
-        """Write a new folder; only methods that have a name can be saved."""
+        """Write a new folder; only methods that have a name can be saved.
+
+        The sources go with it, except those for a target of your own: `load` then
+        needs the task again.
+        """
         if self.method not in recipes(len(self.task.sources)):
             raise PolicymixError(
                 f"the method {self.method!r} has no name to load it by: add its recipe "
@@ -91,19 +95,28 @@ class TrainedAgent:
             "domain": self.task.domain.name,
             "method": self.method,
             "settings": dataclasses.asdict(self.settings),
-            "library": library_record(self.task.sources, arrays),
+            "sources": list(self.task.sources.names),
         }
+        if not self.task.is_own:
+            facts["library"] = library_record(self.task.sources, arrays)
         for place, leaf in enumerate(jax.tree.leaves(self.trial)):
             arrays[f"trial.{place}"] = np.asarray(leaf)
         write_folder(Path(folder), pack(FORMAT, VERSION, facts, arrays))
 
     @classmethod
-    def load(cls, folder: str | Path) -> "TrainedAgent":
-        """Read a folder; no code in it is ever executed."""
+    def load(
+        cls, folder: str | Path, task: TransferTask | None = None
+    ) -> "TrainedAgent":
+        """Read a folder; no code in it is ever executed.
+
+        Args:
+            folder: that `save` wrote.
+            task: what the agent was trained on, if the target is your own.
+        """
         facts = read_manifest(Path(folder), FORMAT, VERSION)
         arrays = read_arrays(Path(folder), facts)
         try:
-            return _read(cls, facts, arrays)
+            return _read(cls, facts, arrays, task)
         except RecordError as error:
             field, problem = error.field, error.problem
         except (PolicymixError, AttributeError, LookupError, TypeError) as error:
@@ -128,18 +141,17 @@ def _are_states(rows: np.ndarray, count: int) -> bool:
 
 
 def _read(
-    cls: type[TrainedAgent], facts: dict[str, Any], arrays: dict[str, np.ndarray]
+    cls: type[TrainedAgent],
+    facts: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    task: TransferTask | None,
 ) -> TrainedAgent:
     states = {name for name in arrays if name.startswith("trial.")}
     reader = Reader(KINDS, {k: v for k, v in arrays.items() if k not in states})
-    library = read_library(facts["library"], reader)
-    domain = find_domain(facts["domain"])
-    if library.spec != domain.spec():
-        raise RecordError("library", f"its spaces are not those of {domain.name}")
-    task = TransferTask(domain, library, {})
+    task = _task_of(facts, reader) if task is None else _same_task(facts, task)
     settings = read_settings(facts["settings"])
     method = facts["method"]
-    find_recipe(method, len(library))
+    find_recipe(method, len(task.sources))
     problem = build_problem(task, method, settings)
     observation = problem.spec.observation
     zeros = jnp.zeros(observation.shape, float if observation.shape else int)
@@ -155,3 +167,31 @@ def _read(
         leaves.append(jnp.asarray(leaf))
     trial = jax.tree.unflatten(structure, leaves)
     return cls(task, method, settings, problem, trial)
+
+
+def _task_of(facts: dict[str, Any], reader: Reader) -> TransferTask:
+    """The task of a domain that comes with the package."""
+    if "library" not in facts:
+        raise PolicymixError(
+            f"the agent was trained on a target of your own, {facts['domain']!r}: give "
+            "the task as well, TrainedAgent.load(folder, task)"
+        )
+    library, domain = (
+        read_library(facts["library"], reader),
+        find_domain(facts["domain"]),
+    )
+    if library.spec != domain.spec():
+        raise RecordError("library", f"its spaces are not those of {domain.name}")
+    return TransferTask(domain, library, {})
+
+
+def _same_task(facts: dict[str, Any], task: TransferTask) -> TransferTask:
+    """The task that was given, if it is the agent's."""
+    found = (task.domain.name, list(task.sources.names))
+    expected = (facts["domain"], facts.get("sources"))
+    if found != expected:
+        raise PolicymixError(
+            f"the agent was trained on {expected[0]!r} with the sources {expected[1]}, "
+            f"not on {found[0]!r} with {found[1]}"
+        )
+    return task

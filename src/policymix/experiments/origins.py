@@ -69,6 +69,7 @@ ORIGINS = {
     "gate_burden": Origin("", decision=4),
     "gate_margin": Origin("", decision=4),
     "gate_patience": Origin("", decision=4),
+    "own_model": Origin("", decision=14),
     "mapse_reuse": Origin("p: following source policies, MAPSE", 0.99, 0.85, 0.9),
     "ucb_reuse": Origin("p: following source policies, UCB", 0.85, 0.85, 0.95),
     "exit_rate": Origin("rate of termination weights (CAPS)", 0.4, 0.01, 1e-4),

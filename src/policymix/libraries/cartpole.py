@@ -9,7 +9,7 @@ from policymix.dynamics_fitting import (
     Assemble,
     FitSettings,
     Transitions,
-    fit_dynamics,
+    fit_network,
 )
 from policymix.encoders import Identity, standardise
 from policymix.episodes import disturbed, play
@@ -44,7 +44,7 @@ def train_source(
     history = trained.history
     columns = (history.obs, history.action, history.next_obs)
     data = Transitions(*map(jnp.asarray, columns))
-    fit = fit_dynamics(
+    fit = fit_network(
         standardised(data, tasks.num_actions),
         (8, 50, 50, 4),
         data,

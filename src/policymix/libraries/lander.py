@@ -10,7 +10,7 @@ import numpy as np
 
 from policymix.domains.lander import in_hover_box
 from policymix.dynamics import BoundedDynamics, CoveredDynamics, NetworkDynamics
-from policymix.dynamics_fitting import FitSettings, Transitions, fit_dynamics
+from policymix.dynamics_fitting import FitSettings, Transitions, fit_network
 from policymix.encoders import Clip, Identity
 from policymix.episodes import Episode, disturbed, play
 from policymix.experts import SourceTask
@@ -58,7 +58,7 @@ def train_source(
     advance = begin(f"{name}: policy", settings.samples, "merit")
     trained = train_policy(tasks, settings, JUDGES[name](make), seed, advance)
     columns = trained.history.obs, trained.history.action, trained.history.next_obs
-    fit = fit_dynamics(
+    fit = fit_network(
         assemble,
         (12, 100, 100, 8),
         Transitions(*map(jnp.asarray, columns)),

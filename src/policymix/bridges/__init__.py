@@ -1,0 +1,1 @@
+"""Ways from and to other libraries; each needs that library, and nothing needs it."""

@@ -1,0 +1,118 @@
+"""MARS as a reward, for learners that know nothing of it: Φ looks back.
+
+A wrapper sees (s, a) but not the learner's next action, so γΦ(s', a') − Φ(s, a) cannot
+be paid in time. Two rewards can:
+
+* `lookback`: r + c(Φ(s, a) − Φ(s₋, a₋)/γ), look-back advice (Wiewiora 2003). Its sum
+  telescopes, so an episode's discounted return stays what it was, up to γᵀΦ at a
+  time-out; after a terminal state nothing remains.
+* `bonus`: r + c·Φ(s, a), plain pay for following advice. It acts much more strongly,
+  and it changes what is optimal while c > 0: let c fall to 0.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from policymix.bridges.advisor import Advisor
+from policymix.errors import PolicymixError
+from policymix.types import Discrete
+
+Form = Literal["lookback", "bonus"]
+Scale = float | Callable[[int], float]
+"""c, or c after so many steps of the target."""
+
+
+class Shaper:
+    """Pays for advice in several environments at once, and trains the mixture.
+
+    Args:
+        advisor: sources and mixture.
+        scale: c.
+        discount: γ of the learner.
+        form: see the module.
+        precision: of the kernel on continuous actions, per unit of [−1, 1].
+        copies: environments side by side.
+    """
+
+    def __init__(
+        self,
+        advisor: Advisor,
+        scale: Scale,
+        discount: float,
+        form: Form,
+        precision: float | None,
+        copies: int,
+    ):
+        if form not in ("lookback", "bonus"):
+            raise PolicymixError(
+                f"form={form!r} is unknown: a wrapper can pay 'lookback' or 'bonus'"
+            )
+        self.advisor, self._scale, self._discount = advisor, scale, discount
+        self._form, self._precision = form, precision
+        self._before = np.zeros(copies)
+        self._raw, self._shaped = np.zeros((2, copies))
+        self._steps = 0
+
+    @property
+    def scale(self) -> float:
+        """The present c."""
+        scale = self._scale
+        return float(scale(self._steps) if callable(scale) else scale)
+
+    def reset(self) -> None:
+        """Forget the episodes under way."""
+        self._before[:] = self._raw[:] = self._shaped[:] = 0.0
+
+    def shape(
+        self,
+        obs: np.ndarray,
+        actions: np.ndarray,
+        rewards: np.ndarray,
+        next_obs: np.ndarray,
+        terminated: np.ndarray,
+        truncated: np.ndarray,
+    ) -> tuple[np.ndarray, list[dict[str, Any]]]:
+        """Rewards to hand on, and what to add to each copy's info."""
+        scale, ended = self.scale, terminated | truncated
+        phi = action_values(self.advisor, obs, actions, self._precision)
+        if self._form == "lookback":
+            # What was paid before is taken back, at a terminal state all of it.
+            paid = np.where(terminated, 0.0, phi) - self._before / self._discount
+        else:
+            paid = phi
+        shaped = rewards + scale * paid
+        self.advisor.observe(obs, actions, next_obs)
+        self.advisor.learn()
+        self._steps += len(rewards)
+        self._before = np.where(ended, 0.0, phi)
+        self._raw += rewards
+        self._shaped += shaped
+        infos: list[dict[str, Any]] = [
+            {"raw_reward": float(raw), "shaping": float(new - raw)}
+            for raw, new in zip(rewards, shaped, strict=True)
+        ]
+        for place in np.flatnonzero(ended).tolist():
+            infos[place]["transfer"] = {
+                "transfer/raw_return": float(self._raw[place]),
+                "transfer/shaped_return": float(self._shaped[place]),
+                **self.advisor.figures(),
+            }
+        self._raw[ended] = self._shaped[ended] = 0.0
+        return shaped.astype(np.float32), infos
+
+
+def action_values(
+    advisor: Advisor, obs: np.ndarray, actions: np.ndarray, precision: float | None
+) -> np.ndarray:
+    """Φ(s, a) of many pairs; a kernel on the action where it is continuous."""
+    space = advisor.spec.action
+    if isinstance(space, Discrete):
+        phi = advisor.potential(obs)
+        return phi[np.arange(len(phi)), np.asarray(actions, int).ravel()]
+    weights, advice = advisor.advice(obs)
+    unit = (np.array(space.high) - np.array(space.low)) / 2
+    gaps = (advice - np.asarray(actions).reshape(len(advice), 1, -1)) / unit
+    sharp = 1.0 / len(unit) if precision is None else precision
+    return np.sum(weights * np.exp(-sharp * np.sum(gaps**2, axis=2)), axis=1)

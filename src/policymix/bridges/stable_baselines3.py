@@ -1,0 +1,23 @@
+"""MARS and MAPSE for Stable-Baselines3's learners.
+
+* `MarsDQN`, `MarsSAC` act on Q + cΦ; their `form` says whether they learn on it too.
+* `MapseDQN`, `MapseSAC` do what a source drawn from the mixture would do, ever less
+  often.
+* `VecShapedReward` shapes the reward itself, for PPO and all others;
+  `TransferCallback` logs what it tells.
+* `jax_policy` turns a trained model into a policy for the compiled loops.
+"""
+
+from policymix.bridges.converting import jax_policy
+from policymix.bridges.learners import MapseDQN, MapseSAC, MarsDQN, MarsSAC
+from policymix.bridges.vectors import TransferCallback, VecShapedReward
+
+__all__ = [
+    "MapseDQN",
+    "MapseSAC",
+    "MarsDQN",
+    "MarsSAC",
+    "TransferCallback",
+    "VecShapedReward",
+    "jax_policy",
+]

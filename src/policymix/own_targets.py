@@ -1,0 +1,121 @@
+"""A target of the user's own: from what was given to something that makes copies."""
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium
+import jax
+import numpy as np
+
+from policymix.domains.base import AbstractDomain
+from policymix.errors import DomainError
+from policymix.spaces import spec_of_spaces
+from policymix.types import Discrete
+from policymix.vector_tasks import Variant
+
+EPISODES, STEPS = 8, 8
+"""Of the target, at random, to try sources on before anything is trained."""
+SEED = 8_000_000
+
+
+def own_variant(target: Any, horizon: int) -> tuple[Variant, str]:
+    """What makes copies of a target, and its name.
+
+    Args:
+        target: a Gymnasium environment, its id, a function that makes one, or a domain
+            written in JAX.
+        horizon: of episodes, where the environment sets no limit itself.
+    """
+    if isinstance(target, AbstractDomain):
+        return target, type(target).__name__
+    make, name = _maker(target)
+    try:
+        environment = make()
+    except Exception as error:
+        raise DomainError(
+            f"the target {name!r} cannot be made ({type(error).__name__}: {error}). "
+            "Give an environment, the id of a registered one, or a function without "
+            "arguments that makes one"
+        ) from error
+    spec_of_spaces(environment, name)
+    limited = _has_limit(environment)
+    environment.close()
+    return (make if limited else partial(_limit, make, horizon)), name
+
+
+def _maker(target: Any) -> tuple[Callable[[], Any], str]:
+    if isinstance(target, str):
+        return partial(gymnasium.make, target), target
+    if isinstance(target, gymnasium.Env):
+        return _copier(target), _name_of(target)
+    if callable(target):
+        name = getattr(target, "__name__", type(target).__name__)
+        return target, "target" if name in ("<lambda>", "partial") else name
+    raise DomainError(
+        f"the target is a {type(target).__name__}. Give a Gymnasium environment, its "
+        "id, or a function that makes one"
+    )
+
+
+def _copier(environment: gymnasium.Env) -> Callable[[], Any]:
+    """Copies of an environment: by its specification, or else by copying it."""
+    if environment.spec is not None:
+        return partial(gymnasium.make, environment.spec)
+    try:
+        copy.deepcopy(environment)
+    except Exception as error:
+        raise DomainError(
+            f"{environment} cannot be copied ({type(error).__name__}: {error}), and "
+            "trials and tests need copies. Give a function that makes it instead"
+        ) from error
+    return lambda: copy.deepcopy(environment)
+
+
+def _name_of(environment: gymnasium.Env) -> str:
+    spec = environment.spec
+    return type(environment.unwrapped).__name__ if spec is None else spec.id
+
+
+def _has_limit(environment: Any) -> bool:
+    spec = getattr(environment, "spec", None)
+    if spec is not None and spec.max_episode_steps is not None:
+        return True
+    while isinstance(environment, gymnasium.Wrapper):
+        if isinstance(environment, gymnasium.wrappers.TimeLimit):
+            return True
+        environment = environment.env
+    return False
+
+
+def _limit(make: Callable[[], Any], horizon: int) -> gymnasium.Env:
+    return gymnasium.wrappers.TimeLimit(make(), horizon)
+
+
+def first_observations(variant: Variant) -> np.ndarray:
+    """Observations near the start of a few episodes, by random actions."""
+    if isinstance(variant, AbstractDomain):
+        keys = jax.random.split(jax.random.key(SEED), EPISODES * STEPS)
+        return np.asarray(jax.vmap(variant.initial)(keys))
+    environment = variant()
+    environment.action_space.seed(SEED)
+    seen = []
+    for episode in range(EPISODES):
+        obs, _ = environment.reset(seed=SEED + episode)
+        for _ in range(STEPS):
+            seen.append(obs)
+            obs, _, terminated, truncated, _ = environment.step(
+                environment.action_space.sample()
+            )
+            if terminated or truncated:
+                break
+    environment.close()
+    space = spec_of_spaces(environment, "the target").observation
+    rows = np.array(seen, int if isinstance(space, Discrete) else np.float32)
+    if not np.all(np.isfinite(rows)):
+        raise DomainError(
+            "the target's observations hold NaN or infinity soon after a reset. Mend "
+            "the environment; gymnasium.utils.env_checker.check_env may help"
+        )
+    return rows

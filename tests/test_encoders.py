@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from policymix.encoders import Clip, Identity, OneHot, OneHotGrid, standardise
 
@@ -25,6 +26,21 @@ def test_a_constant_component_keeps_its_unit():
     observations = jnp.stack([jnp.linspace(0, 1, 50), jnp.full(50, 7.0)], axis=1)
     encoder = standardise(observations)
     np.testing.assert_allclose(encoder.spread[1], 1.0)
+
+
+@pytest.mark.parametrize("unit", [1e-15, 1e-9, 1e-3, 1e9])
+def test_no_unit_is_too_small_or_too_large(keys, unit):
+    """Charges in coulombs, say; and constants are constant in any unit."""
+    varying = 3.0 + jax.random.normal(keys(), (4000, 1))
+    observations = jnp.hstack([varying, jnp.full_like(varying, 0.1), 0.0 * varying])
+    scaled = unit * observations
+    found, expected = standardise(scaled), standardise(observations)
+    np.testing.assert_array_equal(found.spread[1:], 1)
+    np.testing.assert_allclose(
+        jax.vmap(found)(scaled)[:, 0],
+        jax.vmap(expected)(observations)[:, 0],
+        atol=1e-4,
+    )
 
 
 def test_grid_cells_are_one_hot_row_and_column():

@@ -15,7 +15,7 @@ import policymix as pm
 from policymix.dynamics import UNKNOWN
 from policymix.dynamics_fitting import Transitions, split, stop_early
 from policymix.episodes import Sampled
-from policymix.errors import SourceError
+from policymix.errors import DomainError, SourceError
 from policymix.networks import init_mlp
 
 EPISODES, LENGTH = 40, 50
@@ -73,7 +73,7 @@ def test_the_model_carries_the_spread_of_its_data(turned):
 
 
 def test_units_do_not_matter(turned):
-    scales = np.array([1e-3, 1e4])
+    scales = np.array([1e-9, 1e4])
     scaled = fit(turning(scales))
     assert scaled.error < 1e-3
     np.testing.assert_allclose(scaled.still, turned.still, rtol=1e-3)
@@ -125,10 +125,11 @@ def test_noise_is_not_learned_and_ends_training():
     assert 0.8 * variance < found.error < 1.6 * variance
 
 
-def test_the_bar_ends_full_though_training_stops_early(capsys):
-    fit_noise(progress=True)
-    printed = capsys.readouterr().out
-    assert re.search(r"dynamics .*50000/50000.*error \d", printed)
+def test_the_bar_ends_with_the_steps_that_were_taken(capsys):
+    _, found = fit_noise(progress=True)
+    steps, printed = found.steps, capsys.readouterr().out
+    assert steps < 50_000
+    assert re.search(rf"dynamics .* {steps}/{steps} .*\d/s error \d", printed)
     fit_noise()
     assert capsys.readouterr().out == ""
 
@@ -365,6 +366,35 @@ def test_a_minari_dataset_is_its_transitions(turned, monkeypatch, tmp_path):
     assert jax.tree.all(jax.tree.map(np.array_equal, turned.model, found.model))
 
 
+@pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
+def test_a_minari_dataset_is_read_from_disk(monkeypatch, tmp_path):
+    pytest.importorskip("h5py")
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    environment = minari.DataCollector(gymnasium.make("CartPole-v1"))
+    environment.action_space.seed(0)
+    rows = []
+    for episode in range(30):
+        obs, ended = environment.reset(seed=episode)[0], False
+        while not ended:
+            action = environment.action_space.sample()
+            next_obs, _, terminated, truncated, _ = environment.step(action)
+            rows.append((obs, action, next_obs))
+            obs, ended = next_obs, terminated or truncated
+    text = ("code_permalink", "author", "author_email", "algorithm_name", "description")
+    environment.create_dataset(
+        "cartpole/random-v0", eval_env="CartPole-v1", **dict.fromkeys(text, "none")
+    )
+    environment.close()
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    assert list(tmp_path.rglob("*.hdf5"))
+    dataset = minari.load_dataset("cartpole/random-v0")
+    assert dataset.total_steps == len(rows)
+    found, expected = fit(dataset), fit(tuple(columns))
+    assert found.error == expected.error < expected.still
+    assert jax.tree.all(jax.tree.map(np.array_equal, found.model, expected.model))
+
+
 def recorded(*episodes):
     rows = [SimpleNamespace(observations=o, actions=a) for o, a in episodes]
     return SimpleNamespace(iterate_episodes=lambda: iter(rows))
@@ -448,14 +478,6 @@ COMPLAINTS = {
         recorded((ROWS, FEW[1:]), ({"goal": ROWS}, FEW)),
         "episode 1 holds a dict.*FlattenObservation",
     ),
-    "dict space": (
-        Strange(observation=spaces.Dict(a=PLAIN)),
-        r"observations are of Dict\('a'.*FlattenObservation",
-    ),
-    "action space": (
-        Strange(action=spaces.MultiDiscrete([2, 2])),
-        r"actions are of MultiDiscrete\(\[2 2\]\).*ActionWrapper",
-    ),
 }
 
 
@@ -463,6 +485,21 @@ COMPLAINTS = {
 def test_complaints_name_the_thing_and_the_remedy(data, message):
     with pytest.raises(SourceError, match=message):
         fit(data)
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"observation": spaces.Dict(a=PLAIN)}, "a Dict space.*FlattenObservation"),
+        ({"action": spaces.MultiDiscrete([2, 2])}, "a MultiDiscrete space.*Wrap"),
+    ],
+)
+def test_spaces_that_no_model_reads(named, message):
+    (part,) = named
+    environment = Strange(**named)
+    with pytest.raises(DomainError, match=f"its {part}_space is {message}"):
+        fit(lambda: environment)
+    assert (environment.closed, environment.taken) == (True, [])
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from policymix.policies import GreedyPolicy as GreedyPolicy
     from policymix.policies import TablePolicy as TablePolicy
     from policymix.policies import table_policy as table_policy
+    from policymix.policy_fitting import FittedPolicy as FittedPolicy
+    from policymix.policy_fitting import fit_policy as fit_policy
     from policymix.potentials import potential as potential
     from policymix.precisions import LearnedPrecision as LearnedPrecision
     from policymix.settings import PAPER as PAPER
@@ -94,6 +96,7 @@ _HOMES = {
     "network_mixture": ("GaussianPrior", "LaplacePrior", "NetworkMixture"),
     "own_model": ("OwnNetwork", "OwnTable", "WithOwnModel"),
     "policies": ("GreedyPolicy", "TablePolicy", "table_policy"),
+    "policy_fitting": ("FittedPolicy", "fit_policy"),
     "potentials": ("potential",),
     "precisions": ("LearnedPrecision",),
     "settings": ("PAPER", "Settings"),

@@ -156,12 +156,19 @@ def errors(
     model: Callable, data: Transitions, encoder: AbstractEncoder
 ) -> tuple[float, float]:
     """Mean squared error of a model, and of predicting that nothing changes."""
+    still = _mean_square(data.obs, data.next_obs, encoder)
+    return error_of(model, data, encoder), still
+
+
+def error_of(model: Callable, data: Transitions, encoder: AbstractEncoder) -> float:
+    """Mean squared error of a model, summed over components."""
     predicted = jax.vmap(model)(data.obs, data.action)
-    mean_square = jax.vmap(lambda a, b: jnp.sum(jnp.square(encoder(a) - encoder(b))))
-    return (
-        float(jnp.mean(mean_square(predicted, data.next_obs))),
-        float(jnp.mean(mean_square(data.obs, data.next_obs))),
-    )
+    return _mean_square(predicted, data.next_obs, encoder)
+
+
+def _mean_square(one: Array, other: Array, encoder: AbstractEncoder) -> float:
+    gaps = jax.vmap(lambda a, b: jnp.sum(jnp.square(encoder(a) - encoder(b))))
+    return float(jnp.mean(gaps(one, other)))
 
 
 @eqx.filter_jit

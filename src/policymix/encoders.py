@@ -52,9 +52,13 @@ class Standardise(AbstractEncoder):
 
 
 def standardise(observations: Float[Array, "samples d"]) -> Standardise:
-    """Measure the spread of each component; one that never varies keeps its unit."""
+    """Measure the spread of each component; one that never varies keeps its unit.
+
+    Nor does one vary that is mere rounding: of its own size, or beside the others.
+    """
     spread = jnp.std(observations, axis=0)
-    constant = spread < 1e-6 * jnp.maximum(1.0, jnp.max(jnp.abs(observations), axis=0))
+    largest = jnp.max(jnp.abs(observations), axis=0)
+    constant = (spread <= 1e-6 * largest) | (spread <= 1e-14 * jnp.max(spread))
     return Standardise(jnp.mean(observations, axis=0), jnp.where(constant, 1.0, spread))
 
 

@@ -53,12 +53,19 @@ class Left(ProgressColumn):
 
 @contextmanager
 def bars(console: Console | None = None, quiet: bool = False) -> Iterator[Begin]:
-    """Bars in the terminal: part, share, steps, speed, figure, time taken and left."""
+    """Bars in the terminal: part, share, steps, speed, figure, time taken and left.
+
+    A part that ended early is in the end as long as what was done of it.
+    """
     if quiet:
         yield silent
         return
     with Progress(*_columns(), console=console) as progress:
         yield lambda name, steps, figure: _begin(progress, name, steps, figure)
+        for task in progress.tasks:
+            if not task.finished:
+                task.total = task.completed
+                progress.update(task.id)
 
 
 @contextmanager

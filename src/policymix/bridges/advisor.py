@@ -5,14 +5,12 @@ that it learns from, and speaks NumPy.
 """
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from policymix.errors import PolicymixError, SourceError
 from policymix.experts import Experts
@@ -23,53 +21,38 @@ from policymix.scaling import prepare
 from policymix.settings import Settings
 from policymix.source_checks import probe_observations
 from policymix.sources import SourceLibrary
-from policymix.types import Discrete, Observation, TaskSpec
+from policymix.types import Discrete, Observation, Space, TaskSpec
 
 
-class Told(eqx.Module):
-    """What does not change while a target is explored."""
+class Told:
+    """What is asked of sources and mixture, compiled: none of it changes.
 
-    experts: Experts
-    mixture: AbstractMixture
+    They are constants of the compiled functions, so a call hands over only the state
+    of the mixture and a few rows.
+    """
 
+    def __init__(self, experts: Experts, mixture: AbstractMixture):
+        def answer(state: Any, obs: Observation) -> tuple[Array, Array]:
+            return mixture.weights(state, obs), experts.advise(obs)
 
-@partial(jax.jit, static_argnums=0)
-def _judge(rest: Told, arrays: Told, rows: tuple[Array, Array, Array]) -> Array:
-    return jax.vmap(eqx.combine(arrays, rest).experts.log_likelihoods)(*rows)
+        def value(state: Any, obs: Observation) -> tuple[Array, Array]:
+            weights, advice = answer(state, obs)
+            return potential(weights, advice), advice
 
+        def update(state: Any, evidence: Evidence) -> tuple[Any, Metrics, Array]:
+            state, metrics = mixture.update(state, evidence)
+            weights = jax.vmap(mixture.weights, (None, 0))(state, evidence.obs)
+            return state, metrics, jnp.mean(weights, axis=0)
 
-@partial(jax.jit, static_argnums=0)
-def _advise(
-    rest: Told, arrays: Told, state: Any, obs: Array
-) -> tuple[Float[Array, "rows m"], Float[Array, "rows n advice"]]:
-    told = eqx.combine(arrays, rest)
-
-    def one(obs: Observation) -> tuple[Array, Array]:
-        return told.mixture.weights(state, obs), told.experts.advise(obs)
-
-    return jax.vmap(one)(obs)
-
-
-@partial(jax.jit, static_argnums=0)
-def _potential(rest: Told, arrays: Told, state: Any, obs: Array) -> Array:
-    told = eqx.combine(arrays, rest)
-
-    def one(obs: Observation) -> Array:
-        return potential(told.mixture.weights(state, obs), told.experts.advise(obs))
-
-    return jax.vmap(one)(obs)
-
-
-@partial(jax.jit, static_argnums=0)
-def _learn(
-    rest: Told, arrays: Told, state: Any, evidence: Evidence
-) -> tuple[Any, Metrics, Float[Array, " m"]]:
-    """Updates one after the other, along the evidence's first axis."""
-    mixture = eqx.combine(arrays, rest).mixture
-    state, metrics = jax.lax.scan(lambda *step: mixture.update(*step), state, evidence)
-    latest = jax.tree.map(lambda part: part[-1], metrics)
-    seen = jax.vmap(mixture.weights, (None, 0))(state, evidence.obs[-1])
-    return state, latest, jnp.mean(seen, axis=0)
+        self.init = mixture.init
+        self.judge = jax.jit(jax.vmap(experts.log_likelihoods))
+        """Log-likelihoods of rows of transitions."""
+        self.advise = jax.jit(jax.vmap(answer, (None, 0)))
+        """Weights and advice of rows of observations."""
+        self.potential = jax.jit(jax.vmap(value, (None, 0)))
+        """Φ(s, ·) and advice of the same."""
+        self.learn = jax.jit(update)
+        """The state after a batch, its metrics, and the mean weights over it."""
 
 
 class Advisor:
@@ -94,13 +77,12 @@ class Advisor:
         if observations is None:
             observations = np.asarray(probe_observations(spec.observation))
         self.spec, self.settings = spec, settings
-        mixture = self._tell(_fitting(sources, spec, observations))
-        self.state = mixture.init(jax.random.key(seed))
+        self._tell(_fitting(sources, spec, observations))
+        self.state = self._told.init(jax.random.key(seed))
         self._rng = np.random.default_rng(seed)
         self._rows = _Ring(spec, len(self.library), settings.capacity)
         self.metrics: Metrics | None = None
-        self.trusted: np.ndarray | None = None
-        """Mean weights over the latest batch."""
+        self._trusted: Array | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,7 +95,7 @@ class Advisor:
     ) -> None:
         """Ask every source about transitions of the target, one row each."""
         rows = (self._states(obs), self._actions(action), self._states(next_obs))
-        likelihoods = np.asarray(_judge(self._rest, self._arrays, rows))
+        likelihoods = np.asarray(self._told.judge(*rows))
         if not np.all(np.isfinite(likelihoods)):
             row, source = np.argwhere(~np.isfinite(likelihoods))[0]
             raise SourceError(
@@ -127,12 +109,12 @@ class Advisor:
         """Train the mixture on replayed transitions."""
         if not self._rows.filled:
             return
-        shape = (updates, self.settings.batch)
-        evidence = self._rows.at(self._rng.integers(self._rows.filled, size=shape))
-        self.state, metrics, trusted = _learn(
-            self._rest, self._arrays, self.state, evidence
-        )
-        self.metrics, self.trusted = metrics, np.asarray(trusted)
+        for _ in range(updates):
+            places = self._rng.integers(self._rows.filled, size=self.settings.batch)
+            self.state, self.metrics, trusted = self._told.learn(
+                self.state, self._rows.at(places)
+            )
+            self._trusted = trusted
 
     def weights(self, obs: np.ndarray) -> np.ndarray:
         """a(s) for many observations; the last column is the own model's, if any."""
@@ -146,30 +128,31 @@ class Advisor:
     def potential(self, obs: np.ndarray) -> np.ndarray:
         """Φ(s, ·) for many observations, if actions are discrete."""
         rows = self._states(obs)
-        phi = np.asarray(_potential(self._rest, self._arrays, self.state, rows))
-        return self._sound(phi, obs)
+        phi, advice = self._told.potential(self.state, rows)
+        self._check(np.asarray(advice), rows)
+        return np.asarray(phi)
 
     def draw(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What a source drawn from the mixture would do, and whether one was drawn.
 
         None is where the target's own model was drawn, which gives no advice.
         """
-        weights, advice = self.advice(obs)
-        chance = self._rng.random(len(weights))
-        shares = np.cumsum(weights, axis=1)
-        drawn = chance < shares[:, -1]
-        source = np.argmax(shares > chance[:, None], axis=1)
+        weights, advice = self._ask(obs)
+        component = self._pick(weights)
+        drawn = component < advice.shape[1]
+        source = np.where(drawn, component, 0)
         chosen = advice[np.arange(len(source)), source]
-        if isinstance(self.spec.action, Discrete):
-            luck = self._rng.random(len(chosen))[:, None]
-            chosen = np.argmax(np.cumsum(chosen, axis=1) > luck, axis=1)
-        return chosen, drawn
+        space = self.spec.action
+        if isinstance(space, Discrete):
+            return self._pick(chosen), drawn
+        low, high = (np.array(bound, np.float32) for bound in (space.low, space.high))
+        return np.clip(chosen, low, high), drawn
 
     def figures(self) -> dict[str, float]:
         """Figures for a log, by their tags."""
-        if self.metrics is None or self.trusted is None:
+        if self.metrics is None or self._trusted is None:
             return {}
-        shares = zip(self.names, self.trusted.tolist(), strict=True)
+        shares = zip(self.names, self._trusted.tolist(), strict=True)
         return {
             **{f"transfer/source_weight/{name}": share for name, share in shares},
             "transfer/entropy": float(self.metrics.entropy),
@@ -198,33 +181,41 @@ class Advisor:
         encoder, self.state = jax.tree.unflatten(structure, map(jnp.asarray, found))
         self._tell(replace(self.library, encoder=encoder))
 
-    def _tell(self, library: SourceLibrary) -> AbstractMixture:
+    def _tell(self, library: SourceLibrary) -> None:
         self.library = library
         mixture = make_mixture(library, self.spec, self.settings)
-        told = Told(library.experts, mixture)
-        self._arrays, self._rest = eqx.partition(told, eqx.is_array)
-        return mixture
+        self._told = Told(library.experts, mixture)
 
     def _ask(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        answers = _advise(self._rest, self._arrays, self.state, self._states(obs))
-        weights, advice = (np.asarray(part) for part in answers)
-        return weights, self._sound(advice, obs)
+        rows = self._states(obs)
+        weights, advice = map(np.asarray, self._told.advise(self.state, rows))
+        self._check(advice, rows)
+        return weights, advice
 
-    def _sound(self, values: np.ndarray, obs: np.ndarray) -> np.ndarray:
-        if np.all(np.isfinite(values)):
-            return values
-        raise SourceError(
-            f"a source's advice is not finite or not a legal action at one of the "
-            f"observations {np.asarray(obs)[:3].tolist()} …. Mend the policy of one of "
-            f"{', '.join(map(repr, self.library.names))}"
-        )
+    def _check(self, advice: np.ndarray, rows: np.ndarray) -> None:
+        """An action that does not exist has become a row of zeros or of NaN."""
+        legal = np.isfinite(advice).all(axis=2)
+        if isinstance(self.spec.action, Discrete):
+            legal &= np.abs(advice.sum(axis=2) - 1.0) < 1e-3
+        if not legal.all():
+            row, source = np.argwhere(~legal)[0]
+            raise SourceError(
+                f"source {self.library.names[source]!r}: its advice is no legal action "
+                f"at the observation {rows[row].tolist()}. Mend its policy there"
+            )
 
-    def _states(self, obs: Any) -> np.ndarray:
+    def _pick(self, chances: np.ndarray) -> np.ndarray:
+        """One column of each row, as often as the row says."""
+        shares = np.cumsum(chances, axis=1, dtype=float)
+        luck = self._rng.random((len(shares), 1)) * shares[:, -1:]
+        return np.argmax(shares > luck, axis=1)
+
+    def _states(self, obs: Any) -> Any:
         space = self.spec.observation
         kind = np.int32 if isinstance(space, Discrete) else np.float32
         return np.asarray(obs).reshape(-1, *space.shape).astype(kind)
 
-    def _actions(self, action: Any) -> np.ndarray:
+    def _actions(self, action: Any) -> Any:
         space = self.spec.action
         kind = np.int32 if isinstance(space, Discrete) else np.float32
         return np.asarray(action).reshape(-1, *space.shape).astype(kind)
@@ -234,11 +225,15 @@ def _fitting(
     sources: SourceLibrary, spec: TaskSpec, observations: np.ndarray
 ) -> SourceLibrary:
     """Sources for a target; those that were prepared for one like it stay so."""
+    if not isinstance(sources, SourceLibrary):
+        raise SourceError(
+            f"sources is a {type(sources).__name__}: give SourceLibrary([source, …])"
+        )
     known = sources.spec
     if known is None:
         return prepare(sources, spec, jnp.asarray(observations))
-    same = known.observation.shape == spec.observation.shape
-    if not same or _size(known) != _size(spec):
+    parts = ((known.observation, spec.observation), (known.action, spec.action))
+    if any(_size(old) != _size(new) for old, new in parts):
         raise SourceError(
             f"the sources {sources.names} are for {known}, but the target has {spec}. "
             "Give sources for this target"
@@ -246,9 +241,8 @@ def _fitting(
     return sources
 
 
-def _size(spec: TaskSpec) -> Any:
-    """Of the action space."""
-    return spec.action.n if isinstance(spec.action, Discrete) else spec.action.shape
+def _size(space: Space) -> int | tuple[int, ...]:
+    return space.n if isinstance(space, Discrete) else space.shape
 
 
 class _Ring:
@@ -278,4 +272,5 @@ class _Ring:
         self._written += len(rows[0])
 
     def at(self, places: np.ndarray) -> Evidence:
-        return Evidence(*(jnp.asarray(part[places]) for part in self._parts))
+        parts: Any = (part[places] for part in self._parts)
+        return Evidence(*parts)

@@ -46,7 +46,7 @@ class Guide:
         weights, advice = self.advisor.advice(obs.detach().cpu().numpy())
         scaled = 2.0 * (advice - self._low) / (self._high - self._low) - 1.0
         weights, scaled = (
-            torch.as_tensor(part, dtype=action.dtype, device=action.device)
+            torch.tensor(part, dtype=action.dtype, device=action.device)
             for part in (weights, scaled)
         )
         gaps = torch.sum((scaled - action[:, None, :]) ** 2, dim=2)

@@ -4,6 +4,8 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import ResetNeeded
 
 from policymix.bridges.advisor import Advisor
 from policymix.bridges.shaping import Form, Scale, Shaper
@@ -45,24 +47,38 @@ class ShapedReward(gymnasium.Wrapper):
         seed: int = 0,
     ):
         super().__init__(env)
-        starts = np.array([env.reset(seed=seed + i)[0] for i in range(RESETS)])
         spec = spec_of_spaces(env, str(env))
+        chance = env.unwrapped.np_random
+        starts = np.array([env.reset(seed=seed + i)[0] for i in range(RESETS)])
+        env.unwrapped.np_random = chance  # as if nothing had happened
         settings = Settings(own_model=True) if settings is None else settings
         self.advisor = Advisor(sources, spec, settings, seed, starts)
         self._shaper = Shaper(self.advisor, scale, discount, form, precision, 1)
+        self._obs: np.ndarray | None = None
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """The environment's, but no reward is the same twice: the mixture learns."""
+        spec = super().spec
+        if spec is not None:
+            spec.nondeterministic = True
+        return spec
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
-        self._obs, info = self.env.reset(seed=seed, options=options)
+        obs, info = self.env.reset(seed=seed, options=options)
         self._shaper.reset()
-        return self._obs, info
+        self._obs = np.array(obs)
+        return obs, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one action; the reward is shaped, the raw one is in the info."""
+        if self._obs is None:
+            raise ResetNeeded("call reset before the first step")
         obs, reward, terminated, truncated, info = self.env.step(action)
         rows = (self._obs, action, float(reward), obs, terminated, truncated)
         shaped, told = self._shaper.shape(*(np.array([part]) for part in rows))
-        self._obs = obs
+        self._obs = np.array(obs)
         return obs, float(shaped[0]), terminated, truncated, {**info, **told[0]}

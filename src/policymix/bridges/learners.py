@@ -1,16 +1,11 @@
 """Off-policy learners of Stable-Baselines3 with MARS or MAPSE."""
 
-import io
-import json
-import zipfile
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from safetensors.numpy import load, save
 
-from policymix.bridges.advisor import Advisor
+from policymix.bridges.advised import Advised
 from policymix.bridges.guiding import (
     AdvisedDQNPolicy,
     AdvisedSACPolicy,
@@ -18,149 +13,15 @@ from policymix.bridges.guiding import (
     MarsForm,
 )
 from policymix.bridges.shaping import action_values
-from policymix.bridges.vectors import starts_of
 from policymix.errors import MissingExtraError, PolicymixError
-from policymix.files import write_file
 from policymix.settings import Settings
 from policymix.sources import SourceLibrary
-from policymix.spaces import spec_of_spaces
 from policymix.types import Discrete
 
 try:
     from stable_baselines3 import DQN, SAC
-    from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
-
-ARRAYS, FACTS = "policymix.safetensors", "policymix.json"
-"""What is added to the zip file that SB3 writes."""
-
-
-class Advised(OffPolicyAlgorithm):
-    """What all of these have in common: an advisor that learns as they do."""
-
-    sources: SourceLibrary | None
-    transfer: Settings
-    advisor: Advisor
-
-    def _setup_model(self) -> None:
-        super()._setup_model()
-        if self.sources is None:
-            raise PolicymixError(
-                f"{type(self).__name__} needs sources: {type(self).__name__}(…, "
-                f"sources=library), also in {type(self).__name__}.load(path, sources="
-                "library), since sources are not in the file"
-            )
-        if self.n_steps > 1:
-            raise PolicymixError("n_steps is above 1: advice is given for single steps")
-        normalised = self._vec_normalize_env
-        if normalised is not None and normalised.norm_obs:
-            raise PolicymixError(
-                "the observations are normalised by VecNormalize, but sources know "
-                "them as they are. Give VecNormalize(…, norm_obs=False)"
-            )
-        starts = None if self.env is None else starts_of(self.env, self.seed)
-        spec = spec_of_spaces(self, "the target")
-        seed = 0 if self.seed is None else self.seed
-        self.advisor = Advisor(self.sources, spec, self.transfer, seed, starts)
-        self._totals = np.zeros((2, self.n_envs))
-
-    def _store_transition(
-        self,
-        replay_buffer: Any,
-        buffer_action: np.ndarray,
-        new_obs: Any,
-        reward: np.ndarray,
-        dones: np.ndarray,
-        infos: list[dict[str, Any]],
-    ) -> None:
-        obs, next_obs = np.array(self._last_obs), np.array(new_obs)
-        for place in np.flatnonzero(dones).tolist():
-            final = infos[place].get("terminal_observation")
-            next_obs[place] = next_obs[place] if final is None else final
-        discrete = isinstance(self.advisor.spec.action, Discrete)
-        scaled = buffer_action
-        actions = scaled if discrete else self.policy.unscale_action(scaled)
-        self.advisor.observe(obs, actions, next_obs)
-        self._count(np.asarray(reward), np.asarray(dones, bool), obs, actions)
-        super()._store_transition(
-            replay_buffer, buffer_action, new_obs, reward, dones, infos
-        )
-
-    def _count(
-        self, reward: np.ndarray, ended: np.ndarray, obs: np.ndarray, action: np.ndarray
-    ) -> None:
-        """Returns for the log."""
-        del obs, action
-        self._totals[0] += reward
-        for total in self._totals[0][ended].tolist():
-            self.logger.record_mean("transfer/raw_return", total)
-        self._totals[:, ended] = 0.0
-
-    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
-        """Train the learner, and the mixture as often."""
-        self.advisor.learn(gradient_steps)
-        super().train(gradient_steps, batch_size)
-        for tag, figure in self.advisor.figures().items():
-            self.logger.record(tag, figure)
-
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "sources", "advisor", "guide"]
-
-    def save(
-        self,
-        path: str | Path | io.BufferedIOBase,
-        exclude: Iterable[str] | None = None,
-        include: Iterable[str] | None = None,
-    ) -> None:
-        """Write SB3's zip file with the mixture in it; the sources stay outside."""
-        buffer = io.BytesIO()
-        super().save(buffer, exclude, include)  # pyright: ignore[reportArgumentType]
-        with zipfile.ZipFile(buffer, "a") as archive:
-            archive.writestr(ARRAYS, save(self.advisor.arrays()))
-            facts = {"components": list(self.advisor.names)}
-            archive.writestr(FACTS, json.dumps(facts))
-        if isinstance(path, io.IOBase):
-            path.write(buffer.getvalue())  # pyright: ignore[reportAttributeAccessIssue]
-            return
-        place = Path(str(path))
-        write_file(
-            place if place.suffix else place.with_suffix(".zip"), buffer.getvalue()
-        )
-
-    @classmethod
-    def load(
-        cls,
-        path: Any,
-        env: Any = None,
-        *arguments: Any,
-        sources: SourceLibrary | None = None,
-        **options: Any,
-    ) -> Any:
-        """Read what `save` wrote; SB3's part of it is unpickled, so trust the file.
-
-        Args:
-            path: the zip file.
-            env: to go on learning.
-            *arguments: as SB3's.
-            sources: those that it was trained with.
-            **options: as SB3's.
-        """
-        model = super().load(path, env, *arguments, sources=sources, **options)
-        place = path
-        if not isinstance(path, io.IOBase):
-            place = Path(str(path))
-            place = place if place.exists() else place.with_suffix(".zip")
-        with zipfile.ZipFile(place) as archive:
-            facts = json.loads(archive.read(FACTS))
-            arrays = load(archive.read(ARRAYS))
-        if facts["components"] != list(model.advisor.names):
-            raise PolicymixError(
-                f"{place}: it was trained with {facts['components']}, not with "
-                f"{list(model.advisor.names)}. Give the same sources in the same order"
-            )
-        model.advisor.restore(arrays)
-        return model
 
 
 class Mars(Advised):
@@ -207,18 +68,28 @@ class Mars(Advised):
     def _setup_model(self) -> None:
         super()._setup_model()
         self.guide = Guide(self.advisor, self.form, self.precision)
-        self._weigh()
         self.policy.attach(self.guide)  # pyright: ignore[reportCallIssue]
-        self._begun = np.zeros(self.n_envs, bool)
+        self._weigh()
 
     def _weigh(self) -> None:
         """The present c."""
         scale, left = self.scale, self._current_progress_remaining
         self.guide.scale = float(scale(left) if callable(scale) else scale)
 
-    def _sample_action(self, *arguments: Any, **options: Any) -> Any:
+    def _setup_learn(self, *arguments: Any, **options: Any) -> Any:
+        total, callback = super()._setup_learn(*arguments, **options)
+        self._update_current_progress_remaining(self.num_timesteps, max(total, 1))
+        return total, callback
+
+    def _update_current_progress_remaining(
+        self, num_timesteps: int, total_timesteps: int
+    ) -> None:
+        super()._update_current_progress_remaining(num_timesteps, total_timesteps)
         self._weigh()
-        return super()._sample_action(*arguments, **options)
+
+    def _forget_episodes(self) -> None:
+        super()._forget_episodes()
+        self._begun = np.zeros(self.n_envs, bool)
 
     def _count(
         self, reward: np.ndarray, ended: np.ndarray, obs: np.ndarray, action: np.ndarray
@@ -253,7 +124,7 @@ class Mapse(Advised):
         policy: "MlpPolicy".
         env: the target.
         sources: a library, as the user has it.
-        reuse: p after k episodes is reuse^k.
+        reuse: p after k episodes is reuse^k; with 0 nothing is ever reused.
         transfer: settings of the mixture.
         **options: as SB3's.
     """
@@ -274,9 +145,14 @@ class Mapse(Advised):
         self.transfer = Settings(own_model=True) if transfer is None else transfer
         super().__init__(policy, env, **options)
 
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        self._luck = np.random.default_rng(self.seed)
+
     def _sample_action(self, *arguments: Any, **options: Any) -> Any:
         action, buffer_action = super()._sample_action(*arguments, **options)
-        reused = np.random.random(len(action)) < self.reuse**self._episode_num
+        share = self.reuse**self._episode_num if self.reuse > 0.0 else 0.0
+        reused = self._luck.random(len(action)) < share
         if not reused.any():
             return action, buffer_action
         advice, drawn = self.advisor.draw(np.asarray(self._last_obs))

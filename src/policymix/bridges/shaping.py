@@ -3,9 +3,9 @@
 A wrapper sees (s, a) but not the learner's next action, so γΦ(s', a') − Φ(s, a) cannot
 be paid in time. Two rewards can:
 
-* `lookback`: r + c(Φ(s, a) − Φ(s₋, a₋)/γ), look-back advice (Wiewiora 2003). Its sum
-  telescopes, so an episode's discounted return stays what it was, up to γᵀΦ at a
-  time-out; after a terminal state nothing remains.
+* `lookback`: r + cΦ(s, a) − c₋Φ(s₋, a₋)/γ, look-back advice (Wiewiora 2003). What was
+  paid before is taken back, so an episode's discounted return stays what it was, up to
+  γᵀcΦ at a time-out; after a terminal state nothing remains.
 * `bonus`: r + c·Φ(s, a), plain pay for following advice. It acts much more strongly,
   and it changes what is optimal while c > 0: let c fall to 0.
 """
@@ -49,6 +49,18 @@ class Shaper:
             raise PolicymixError(
                 f"form={form!r} is unknown: a wrapper can pay 'lookback' or 'bonus'"
             )
+        if not 0.0 < discount <= 1.0:
+            raise PolicymixError(
+                f"discount is {discount}: it must be the learner's, above 0, at most 1"
+            )
+        space = advisor.spec.action
+        bounds = () if isinstance(space, Discrete) else space.low + space.high
+        if not np.all(np.isfinite(bounds)):
+            raise PolicymixError(
+                f"the target's actions are {space}: without bounds nothing is near a "
+                "source's action or far from it. Wrap the target in gymnasium.wrappers."
+                "RescaleAction or the like"
+            )
         self.advisor, self._scale, self._discount = advisor, scale, discount
         self._form, self._precision = form, precision
         self._before = np.zeros(copies)
@@ -75,18 +87,18 @@ class Shaper:
         truncated: np.ndarray,
     ) -> tuple[np.ndarray, list[dict[str, Any]]]:
         """Rewards to hand on, and what to add to each copy's info."""
-        scale, ended = self.scale, terminated | truncated
+        ended = terminated | truncated
         phi = action_values(self.advisor, obs, actions, self._precision)
+        pay = self.scale * phi.astype(float)
+        shaped = rewards + pay
         if self._form == "lookback":
             # What was paid before is taken back, at a terminal state all of it.
-            paid = np.where(terminated, 0.0, phi) - self._before / self._discount
-        else:
-            paid = phi
-        shaped = rewards + scale * paid
+            kept = np.where(terminated, 0.0, pay)
+            shaped = rewards + kept - self._before / self._discount
         self.advisor.observe(obs, actions, next_obs)
         self.advisor.learn()
         self._steps += len(rewards)
-        self._before = np.where(ended, 0.0, phi)
+        self._before = np.where(ended, 0.0, pay)
         self._raw += rewards
         self._shaped += shaped
         infos: list[dict[str, Any]] = [
@@ -100,7 +112,7 @@ class Shaper:
                 **self.advisor.figures(),
             }
         self._raw[ended] = self._shaped[ended] = 0.0
-        return shaped.astype(np.float32), infos
+        return shaped, infos
 
 
 def action_values(

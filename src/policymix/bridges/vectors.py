@@ -6,14 +6,18 @@ import numpy as np
 
 from policymix.bridges.advisor import Advisor
 from policymix.bridges.shaping import Form, Scale, Shaper
-from policymix.errors import MissingExtraError
+from policymix.errors import MissingExtraError, PolicymixError
 from policymix.settings import Settings
 from policymix.sources import SourceLibrary
 from policymix.spaces import spec_of_spaces
 
 try:
     from stable_baselines3.common.callbacks import BaseCallback
-    from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+    from stable_baselines3.common.vec_env import (
+        VecEnv,
+        VecEnvWrapper,
+        unwrap_vec_normalize,
+    )
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
@@ -22,12 +26,33 @@ RESETS = 8
 """Observations from which sources are tried before anything is learned."""
 
 
-def starts_of(env: VecEnv, seed: int | None) -> np.ndarray:
-    """Observations of a few resets, after which the seed is as it was."""
+LONGEST = 42
+"""Characters of a tag that SB3 prints whole: its tables have room for 36, three before
+the name and none for "transfer/". It refuses two names that look alike when cut."""
+
+
+def starts_of(env: VecEnv) -> np.ndarray:
+    """Observations of a few resets, which leave seeds for the next one as they were."""
+    target: Any = env.unwrapped
+    seeds, options = target._seeds, target._options
     starts = np.concatenate([np.asarray(env.reset()) for _ in range(RESETS)])
-    if seed is not None:
-        env.seed(seed)
+    target._seeds, target._options = seeds, options
     return starts
+
+
+def refuse_normalised(env: Any) -> None:
+    """Sources know observations as they are."""
+    normalised = unwrap_vec_normalize(env)
+    if normalised is not None and normalised.norm_obs:
+        raise PolicymixError(
+            "the observations are normalised by VecNormalize, but sources know them as "
+            "they are. Give VecNormalize(…, norm_obs=False)"
+        )
+
+
+def unprinted(tag: str) -> str | None:
+    """Which of SB3's outputs must do without a figure."""
+    return "stdout" if len(tag) > LONGEST else None
 
 
 class VecShapedReward(VecEnvWrapper):
@@ -57,9 +82,10 @@ class VecShapedReward(VecEnvWrapper):
         seed: int = 0,
     ):
         super().__init__(venv)
+        refuse_normalised(venv)
         spec = spec_of_spaces(venv, "the target")
         settings = Settings(own_model=True) if settings is None else settings
-        starts = starts_of(venv, None)
+        starts = starts_of(venv)
         self.advisor = Advisor(sources, spec, settings, seed, starts)
         self._shaper = Shaper(
             self.advisor, scale, discount, form, precision, venv.num_envs
@@ -67,9 +93,10 @@ class VecShapedReward(VecEnvWrapper):
 
     def reset(self) -> Any:
         """Begin an episode everywhere."""
-        self._obs = self.venv.reset()
+        obs = self.venv.reset()
         self._shaper.reset()
-        return self._obs
+        self._obs = np.array(obs)
+        return obs
 
     def step_async(self, actions: np.ndarray) -> None:
         """Take one action everywhere."""
@@ -79,17 +106,17 @@ class VecShapedReward(VecEnvWrapper):
     def step_wait(self) -> VecEnvStepReturn:
         """Rewards are shaped; the raw ones are in the infos."""
         obs, rewards, dones, infos = self.venv.step_wait()
-        next_obs = np.array(obs)
+        next_obs, dones = np.array(obs), np.asarray(dones, bool)
         for place in np.flatnonzero(dones).tolist():
             next_obs[place] = infos[place]["terminal_observation"]
         truncated = np.array([i.get("TimeLimit.truncated", False) for i in infos])
         shaped, told = self._shaper.shape(
-            *(np.asarray(self._obs), self._actions, rewards, next_obs),
+            *(self._obs, self._actions, np.asarray(rewards), next_obs),
             *(dones & ~truncated, truncated),
         )
-        self._obs = obs
+        self._obs = np.array(obs)
         merged = [{**info, **more} for info, more in zip(infos, told, strict=True)]
-        return obs, shaped, dones, merged
+        return obs, shaped.astype(np.float32), dones, merged
 
 
 class TransferCallback(BaseCallback):
@@ -98,5 +125,5 @@ class TransferCallback(BaseCallback):
     def _on_step(self) -> bool:
         for info in self.locals["infos"]:
             for tag, figure in info.get("transfer", {}).items():
-                self.logger.record_mean(tag, figure)
+                self.logger.record_mean(tag, figure, unprinted(tag))
         return True

@@ -52,7 +52,7 @@ FAMILY = Family(
 def stretch_of(obs: np.ndarray, stretches: int) -> np.ndarray:
     """Which stretch of the track each observation is on."""
     turn = np.arctan2(obs[..., 1], obs[..., 0]) / (2 * math.pi) % 1.0
-    return (turn * stretches).astype(int)
+    return np.asarray(turn * stretches).astype(int)
 
 
 class TrackCheetah(gymnasium.Wrapper):

@@ -5,7 +5,8 @@
 Maze (200,000 samples): the sources' policies moved to the next room's dynamics, so that
 each is trusted in the wrong room; and policies that are a random action in each cell.
 CartPole (30,000 samples): policies that are networks with random weights. The dynamics
-are those shipped, so the mixture is sure of itself.
+are those shipped, so the mixture is sure of itself. In the last case the dynamics are
+wrong as well, and the mixture has a component for the target's own model.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from policymix.devices import use_every_core
 use_every_core()
 
 import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 from policymix.catalogue import TransferTask, load_task  # noqa: E402
@@ -58,10 +60,21 @@ def random_networks(task: TransferTask) -> TransferTask:
     )
 
 
+def useless(task: TransferTask) -> TransferTask:
+    spoilt = random_networks(task)
+    shifts = np.random.default_rng(0).normal(size=(len(task.sources), 4))
+    sources = [
+        SourceTask(s.name, s.policy, lambda o, a, d=d: o + jnp.asarray(d) * (1 + a))
+        for s, d in zip(spoilt.sources.sources, shifts.astype(np.float32), strict=True)
+    ]
+    return replace(task, sources=SourceLibrary(sources, task.sources.spec))
+
+
 CASES = (
-    ("maze", "wrong rooms", wrong_rooms, 200_000, 10_000),
-    ("maze", "random tables", random_tables, 200_000, 10_000),
-    ("cartpole", "random networks", random_networks, 30_000, 1_000),
+    ("maze", "wrong rooms", wrong_rooms, 200_000, 10_000, False),
+    ("maze", "random tables", random_tables, 200_000, 10_000, False),
+    ("cartpole", "random networks", random_networks, 30_000, 1_000, False),
+    ("cartpole", "all useless, own model", useless, 30_000, 1_000, True),
 )
 
 
@@ -70,11 +83,17 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--domain", choices=("maze", "cartpole"))
+    parser.add_argument("--case", default="", help="part of a case's name")
     given = parser.parse_args()
-    chosen = [case for case in CASES if given.domain in (None, case[0])]
-    for domain, label, spoil, steps, every in chosen:
+    chosen = [
+        case
+        for case in CASES
+        if given.domain in (None, case[0]) and given.case in case[1]
+    ]
+    for domain, label, spoil, steps, every, own_model in chosen:
         task = load_task(domain)
         settings = replace(settings_of(task), steps=steps, evaluate_every=every)
+        settings = replace(settings, own_model=own_model)
         spoilt = spoil(task)
         for method in ("scratch", "mars", "mars-explicit"):
             learned = train(
@@ -92,6 +111,10 @@ def main() -> None:
                 f"trials at the end {np.sort(scores[-1]).round().astype(int).tolist()}",
                 flush=True,
             )
+            if own_model and method != "scratch":
+                states = jnp.zeros((1, 4))
+                trust = [a.belief.weights_of(states)[0, -1] for a in learned.agents]
+                print(f"  weight of the own model at rest: at least {min(trust):.3f}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""MARS and MAPSE in Stable-Baselines3's DQN against plain DQN on Transfer-CartPole.
+"""MARS and MAPSE in Stable-Baselines3's DQN and PPO against the plain learners.
 
     python benchmarks/sb3_cartpole.py --methods dqn mars mapse --seeds 0 1 2 3 4
+    python benchmarks/sb3_cartpole.py --methods ppo ppo-bonus ppo-lookback --steps 20000
+    python benchmarks/sb3_cartpole.py --methods dqn mars --useless --steps 20000
 
-Mean test score over 10,000 samples (500 is perfect), a greedy test of five episodes
-every 500 samples on an environment of its own; everything else is the same for all.
+Transfer-CartPole: mean test score over the run (500 is perfect), a greedy test of five
+episodes every 500 samples on an environment of its own; everything else is the same
+for all.
 """
 
 import warnings
@@ -14,12 +17,13 @@ import gymnasium
 import numpy as np
 import torch
 import tyro
-from stable_baselines3 import DQN
+from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
 import policymix as pm
-from policymix.bridges.stable_baselines3 import MapseDQN, MarsDQN
+from policymix.bridges.stable_baselines3 import MapseDQN, MarsDQN, VecShapedReward
 
 TARGET = "policymix/TransferCartPole-v0"
 OPTIONS: dict[str, Any] = {
@@ -32,6 +36,14 @@ OPTIONS: dict[str, Any] = {
     "target_update_interval": 500,
     "exploration_final_eps": 0.01,
     "policy_kwargs": {"net_arch": [40, 40]},
+    "device": "cpu",
+}
+
+PPO_OPTIONS: dict[str, Any] = {
+    "n_steps": 125,
+    "batch_size": 100,
+    "gamma": 0.98,
+    "learning_rate": 1e-3,
     "device": "cpu",
 }
 
@@ -66,7 +78,7 @@ class Tests(BaseCallback):
         self.test()
 
     def _on_step(self) -> bool:
-        if self.n_calls % 500 == 0:
+        if self.num_timesteps % 500 == 0:
             self.test()
         return True
 
@@ -93,11 +105,23 @@ def make(method: str, seed: int, arguments: Arguments) -> Any:
         return DQN("MlpPolicy", env, **options)
     shipped = pm.load_task("cartpole").sources
     sources = useless_sources() if arguments.useless else shipped
+    if method.startswith("ppo"):
+        return make_ppo(method, seed, sources, arguments.steps)
     if method == "mapse":
         return MapseDQN("MlpPolicy", env, sources, **options)
     form = "lookahead" if method == "mars-lookahead" else "explicit"
     scale = arguments.scale
     return MarsDQN("MlpPolicy", env, sources, form=form, scale=scale, **options)
+
+
+def make_ppo(method: str, seed: int, sources: pm.SourceLibrary, steps: int) -> Any:
+    """PPO, as it is or with a shaped reward; a bonus falls to 0 in the end."""
+    env = make_vec_env(TARGET, 4, seed=seed)
+    form = method.removeprefix("ppo").removeprefix("-")
+    if form:
+        scale = (lambda step: max(0.0, 1.0 - step / steps)) if form == "bonus" else 1.0
+        env = VecShapedReward(env, sources, scale=scale, discount=0.98, form=form)  # pyright: ignore[reportArgumentType]
+    return PPO("MlpPolicy", env, seed=seed, **PPO_OPTIONS)
 
 
 def main(arguments: Arguments) -> None:

@@ -1,6 +1,7 @@
 """Transfer-Cheetah: physics by place, simulators that repeat it, sources that run."""
 
 import math
+from typing import Any
 
 import gymnasium
 import jax.numpy as jnp
@@ -128,9 +129,9 @@ def test_the_mixture_finds_the_right_simulator_by_place(sources):
 
 
 def test_policies_are_kept_in_files(sources, tmp_path):
-    policies = {source.name: source.policy for source in sources.sources}
+    policies: dict[str, Any] = {s.name: s.policy for s in sources.sources}
     save_policies(tmp_path / "policies", policies, {"seed": 1})
-    again = load_policies(tmp_path / "policies")
+    again: dict[str, Any] = load_policies(tmp_path / "policies")
     obs = jnp.linspace(-1, 1, 19)
     for name, policy in policies.items():
         np.testing.assert_array_equal(again[name](obs), policy(obs))

@@ -16,16 +16,16 @@ LAYERS = (
     | {"progress"},
     {"domains"},
     {"policies", "dynamics", "mixture", "precisions", "theory", "vector_tasks"}
-    | {"spaces", "simulators"},
+    | {"spaces", "simulators", "host_functions"},
     {"experts", "network_mixture", "dirichlet_mixture", "own_model", "potentials"}
     | {"own_targets"},
     {"source_checks", "dynamics_fitting", "episodes", "agents", "behaviours"}
     | {"foreign"},
-    {"sources", "source_policies", "methods"},
+    {"sources", "source_policies", "methods", "transition_data"},
     {"scaling"},
     {"catalogue", "belief", "trial"},
     {"libraries", "model_fitting", "lockstep", "problems"},
-    {"checks", "compiled_loop", "host_loop", "trained"},
+    {"checks", "compiled_loop", "host_loop", "trained", "policy_fitting"},
     {"training"},
     {"runs"},
     {"experiments"},

@@ -1,18 +1,30 @@
 """Where no source fits, and only there, the target's own model takes the weight."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from own_probes import BRIEF, LineDomain
+from own_probes import task as own_task
+from own_probes import unoptimised as unoptimised
+from probes import LONG, QUICK, RIGHT, model_of
 
+from policymix.catalogue import TransferTask
 from policymix.dirichlet_mixture import DirichletMixture
 from policymix.encoders import Identity, OneHot
 from policymix.errors import PolicymixError
+from policymix.experts import SourceTask
 from policymix.kernels import Gaussian, Indicator
 from policymix.mixture import Evidence
 from policymix.network_mixture import NetworkMixture
-from policymix.own_model import OwnNetwork, OwnTable, WithOwnModel
+from policymix.own_model import OwnNetwork, OwnSoftmax, OwnTable, WithOwnModel
+from policymix.sources import SourceLibrary
+from policymix.training import train
+
+pytestmark = pytest.mark.usefixtures("unoptimised")
 
 PRECISION = 500.0
 
@@ -104,3 +116,86 @@ def test_handicap_is_what_the_own_model_must_be_better_by(evidence):
 def test_replay_and_counting_do_not_mix():
     with pytest.raises(PolicymixError, match="do not go together"):
         WithOwnModel(NetworkMixture(Identity(), 2, 2), OwnTable(2, 1))
+
+
+CHAIN = np.stack(
+    [np.roll([[0.7, 0.3, 0.0], [0.0, 0.2, 0.8]], state, axis=1) for state in range(3)]
+)
+"""Probabilities of the next of three states, by state and action."""
+
+
+def test_softmax_learns_the_probabilities_of_a_chain(keys):
+    model = OwnSoftmax(OneHot(3), 3, 2, 3, layers=(16,), learning_rate=3e-3)
+    rng = np.random.default_rng(0)
+    obs, action = rng.integers(3, size=4_000), rng.integers(2, size=4_000)
+    next_obs = np.array([rng.choice(3, p=p) for p in CHAIN[obs, action]])
+    evidence = Evidence(
+        *(jnp.asarray(obs), jnp.asarray(action), jnp.asarray(next_obs)),
+        jnp.zeros((4_000, 0)),
+    )
+
+    def step(state, key):
+        rows = jax.random.randint(key, (128,), 0, 4_000)
+        return model.update(state, jax.tree.map(lambda x: x[rows], evidence)), None
+
+    start = model.init(keys())
+    learned = jax.jit(lambda start, keys: jax.lax.scan(step, start, keys)[0])(
+        start, jax.random.split(keys(), 1_500)
+    )
+    likely = jax.vmap(model.log_likelihood, (None, None, None, 0))
+    for state in range(3):
+        for chosen in range(2):
+            pair = jnp.array(state), jnp.array(chosen)
+            found = jnp.exp(likely(learned, *pair, jnp.arange(3)))
+            np.testing.assert_allclose(found, CHAIN[state, chosen], atol=0.06)
+
+
+def corridor_task(*sources):
+    return TransferTask(LONG, SourceLibrary(sources))
+
+
+def random_policy(obs):
+    return np.random.default_rng().integers(2)
+
+
+TRUE = np.asarray(model_of(LONG).next_obs)
+OWN = replace(QUICK, own_model=True)
+
+
+def weights_after(task):
+    agent = train(task, settings=OWN, progress=False).agents[0]
+    return agent.belief.weights_of(np.arange(LONG.length))
+
+
+def test_useless_sources_are_left_to_the_own_model():
+    """Both act by chance; one predicts the other direction, one a leap."""
+    leap = np.tile(np.arange(LONG.length)[:, None] + 2, 2) % LONG.length
+    weights = weights_after(
+        corridor_task(
+            SourceTask("mirrored", random_policy, TRUE[:, ::-1], Indicator()),
+            SourceTask("elsewhere", random_policy, leap, Indicator()),
+        )
+    )
+    assert weights.shape == (LONG.length, 3)
+    assert np.all(weights[:, -1] > 0.9)
+
+
+def test_an_exact_source_keeps_the_weight():
+    weights = weights_after(
+        corridor_task(
+            SourceTask("exact", np.array(RIGHT), TRUE, Indicator()),
+            SourceTask("mirrored", random_policy, TRUE[:, ::-1], Indicator()),
+        )
+    )
+    assert np.all(weights[:, 0] > 0.9)
+
+
+def test_vectors_without_a_useful_source_are_left_to_the_own_model():
+    def elsewhere(obs, action):
+        return obs + jnp.array([3.0, 0.0])
+
+    useless = own_task(random_policy, elsewhere, LineDomain())
+    settings = replace(BRIEF, own_model=True, steps=1_000, mixture_rate=1e-2)
+    agent = train(useless, settings=settings, progress=False).agents[0]
+    places = np.stack([np.linspace(-2, 2, 9), np.ones(9)], axis=1)
+    assert np.all(agent.belief.weights_of(places.astype(np.float32))[:, -1] > 0.9)

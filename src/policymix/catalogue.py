@@ -1,7 +1,7 @@
 """The domains by name: what the command line and the checks need to know of each."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -145,7 +145,9 @@ class TransferTask:
 
     Args:
         target: a Gymnasium environment, its id, a function that makes one, a domain
-            written in JAX, or a `Domain` of this package.
+            written in JAX, or a domain of this package by its name. Trials and tests
+            have environments of their own, so what was changed in an environment after
+            it was made must be changed by a function that makes it.
         sources: they are tried on the target before anything else happens.
         facts: about the sources, for reports.
         horizon: steps after which episodes of an own target are cut off if its
@@ -158,11 +160,14 @@ class TransferTask:
     horizon: int = 1_000
 
     def __post_init__(self):
-        if not isinstance(self.target, Domain):
-            target = self.domain.family().target
-            probes = jnp.asarray(first_observations(target))
-            ready = prepare(self.sources, self.domain.spec(), probes)
-            object.__setattr__(self, "sources", ready)
+        if isinstance(self.target, Domain):
+            return
+        sources, domain = self.sources, self.domain
+        if not self.is_own and sources.encoder is None:
+            sources = replace(sources, encoder=domain.encoder)
+        probes = jnp.asarray(first_observations(domain.family().target))
+        ready = prepare(sources, domain.spec(), probes)
+        object.__setattr__(self, "sources", ready)
 
     @cached_property
     def domain(self) -> Domain:

@@ -129,10 +129,14 @@ class Experts(eqx.Module):
         return evaluate(self.policies, lambda policy: self.advice_of(policy, obs))
 
     def advice_of(self, policy: Callable, obs: Observation) -> Float[Array, " advice"]:
-        """One source's advice; an action's index becomes one-hot."""
-        advice = jnp.asarray(policy(obs))
-        if isinstance(self.spec.action, Discrete) and advice.ndim == 0:
-            return jax.nn.one_hot(advice, self.spec.action.n)
+        """One source's advice; an action's index becomes one-hot.
+
+        An action that does not exist becomes NaN, which is noticed.
+        """
+        advice, space = jnp.asarray(policy(obs)), self.spec.action
+        if isinstance(space, Discrete) and advice.ndim == 0:
+            chosen = jnp.arange(space.n) == advice
+            return jnp.where(jnp.any(chosen), chosen.astype(float), jnp.nan)
         return advice.astype(float)
 
     def log_likelihoods(

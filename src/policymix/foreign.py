@@ -6,6 +6,7 @@ the compiled program: slower, but no code has to be changed.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -13,82 +14,26 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
-from policymix.dynamics import TableDynamics
-from policymix.errors import SourceError
+from policymix.dynamics import LogDensity, TableDynamics
+from policymix.errors import DomainError, SourceError
 from policymix.experts import SourceTask
+from policymix.host_functions import (
+    HostFunction,
+    check_shapes,
+    compiles,
+    each,
+    hashable,
+    try_on,
+)
 from policymix.policies import TablePolicy, table_policy
 from policymix.simulators import Simulator
 from policymix.spaces import spec_of_spaces
-from policymix.types import Action, Discrete, Observation, Space, TaskSpec
+from policymix.types import Box, Discrete, Space, TaskSpec
 
-TRIES = 16
+TRIES = 64
 """Observations on which a compiled function must agree with the plain one."""
-
-
-class HostPolicy(eqx.Module):
-    """A policy on the host: observations in, one row each, advice out."""
-
-    function: Callable[[np.ndarray], np.ndarray] = eqx.field(static=True)
-    observation: Space = eqx.field(static=True)
-    action: Space = eqx.field(static=True)
-
-    def __call__(self, obs: Observation) -> Float[Array, " advice"]:
-        """Action probabilities, or the action when it is continuous."""
-        shape = jax.ShapeDtypeStruct((self.width,), jnp.float32)
-        return jax.pure_callback(self._ask, shape, obs, vmap_method="broadcast_all")
-
-    @property
-    def width(self) -> int:
-        """Of a row of advice."""
-        space = self.action
-        return space.n if isinstance(space, Discrete) else space.shape[0]
-
-    def _ask(self, obs: Any) -> np.ndarray:
-        rows, batch = _rows(obs, self.observation)
-        answers = np.asarray(self.function(rows))
-        if isinstance(self.action, Discrete) and answers.ndim == 1:
-            answers = _one_hot(answers, self.action.n)
-        return answers.astype(np.float32).reshape(*batch, self.width)
-
-
-class HostDynamics(eqx.Module):
-    """Dynamics on the host: one observation and one action at a time."""
-
-    function: Callable[[np.ndarray, Any], Any] = eqx.field(static=True)
-    observation: Space = eqx.field(static=True)
-    action: Space = eqx.field(static=True)
-
-    def __call__(self, obs: Observation, action: Action) -> Observation:
-        """The next observation."""
-        discrete = isinstance(self.observation, Discrete)
-        kind = jnp.int32 if discrete else jnp.float32
-        shape = jax.ShapeDtypeStruct(self.observation.shape, kind)
-        return jax.pure_callback(
-            self._ask, shape, obs, action, vmap_method="broadcast_all"
-        )
-
-    def _ask(self, obs: Any, action: Any) -> np.ndarray:
-        rows, batch = _rows(obs, self.observation)
-        actions, _ = _rows(action, self.action)
-        answers = [self.function(*pair) for pair in zip(rows, actions, strict=True)]
-        kind = np.int32 if isinstance(self.observation, Discrete) else np.float32
-        shape = (*batch, *self.observation.shape)
-        return np.array(answers).astype(kind).reshape(shape)
-
-
-def _rows(values: Any, space: Space) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Values along one leading axis, and the axes that were there before."""
-    values = np.asarray(values)
-    batch = values.shape[: values.ndim - len(space.shape)]
-    return values.reshape(-1, *space.shape), batch
-
-
-def _one_hot(actions: np.ndarray, count: int) -> np.ndarray:
-    """Rows of advice; an action that does not exist becomes NaN, which is noticed."""
-    advice = np.equal(actions[:, None], np.arange(count)).astype(np.float32)
-    return np.where(advice.any(axis=1, keepdims=True), advice, np.nan)
 
 
 def adapt(source: SourceTask, spec: TaskSpec, observations: Array) -> SourceTask:
@@ -106,36 +51,72 @@ def adapt(source: SourceTask, spec: TaskSpec, observations: Array) -> SourceTask
 
 
 def _adapt_policy(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> Any:
-    policy, spaces = source.policy, (spec.observation, spec.action)
+    policy, space = source.policy, spec.action
     if isinstance(policy, np.ndarray | jax.Array):
         return _table_policy(source.name, np.asarray(policy), spec)
     if isinstance(policy, eqx.Module):
         return policy
     if hasattr(policy, "predict"):
-        return HostPolicy(_predictor(source.name, policy, rows), *spaces)
+        return _adapt_model(source, spec, rows)
     if not callable(policy):
         raise SourceError(
             f"source {source.name!r}: its policy is a {type(policy).__name__}. Give a "
             "function of an observation, an object with predict(obs, deterministic="
             "True) as Stable-Baselines3's models have it, or a table (an array)"
         )
-    answers = _try(source.name, "policy", policy, rows)
-    if _compiles(policy, answers, rows):
-        return policy
-    _check_legal(source.name, answers, spec.action)
-    size = spec.action.n if isinstance(spec.action, Discrete) else spec.action.shape[0]
-    index = isinstance(spec.action, Discrete) and answers[0].ndim == 0
-    _check_shapes(source.name, "policy", answers, () if index else (size,))
-    return HostPolicy(lambda many: np.array([policy(row) for row in many]), *spaces)
+    answers = try_on(source.name, "policy", policy, rows)
+    _check_advice(source.name, answers, space)
+    if compiles(policy, answers, rows):
+        return hashable(policy)
+    return _host_policy(partial(each, source.name, "policy", policy), spec)
+
+
+def _adapt_model(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> HostFunction:
+    """A model with `predict`, asked about all rows at once if it can be."""
+    model = source.policy
+
+    def one(row: np.ndarray) -> Any:
+        return model.predict(row, deterministic=True)[0]
+
+    def together(many: np.ndarray) -> np.ndarray:
+        return np.array(model.predict(many, deterministic=True)[0])
+
+    answers = try_on(source.name, "predict", one, rows)
+    _check_advice(source.name, answers, spec.action)
+    try:
+        found = together(rows.copy())
+        same = found.shape == (len(rows), *answers[0].shape)
+        if same and np.allclose(found, answers, rtol=1e-3, atol=1e-5):
+            return _host_policy(together, spec)
+    except Exception:  # noqa: S110, it can be asked one by one
+        pass
+    return _host_policy(partial(each, source.name, "predict", one), spec)
+
+
+def _host_policy(ask: Callable[[np.ndarray], np.ndarray], spec: TaskSpec) -> Any:
+    space = spec.action
+    if not isinstance(space, Discrete):
+        return HostFunction(ask, (spec.observation,), space.shape)
+
+    def advise(rows: np.ndarray) -> np.ndarray:
+        answers = ask(rows)
+        if answers.ndim > 1:
+            return answers
+        chosen = answers[:, None] == np.arange(space.n)
+        return np.where(chosen.any(axis=1, keepdims=True), chosen, np.nan)
+
+    return HostFunction(advise, (spec.observation,), (space.n,))
 
 
 def _adapt_dynamics(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> Any:
     dynamics: Any = source.dynamics
     if isinstance(dynamics, np.ndarray | jax.Array):
         return _table_dynamics(source.name, np.asarray(dynamics), spec)
+    if isinstance(dynamics, LogDensity):
+        return _adapt_density(source, dynamics, spec, rows)
     if isinstance(dynamics, eqx.Module):
         return dynamics
-    if isinstance(dynamics, gymnasium.Env):
+    if isinstance(dynamics, gymnasium.Env | Simulator):
         dynamics = _simulator(source.name, dynamics, spec)
     if not callable(dynamics):
         raise SourceError(
@@ -143,12 +124,31 @@ def _adapt_dynamics(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> Any
             "Give a function (obs, action) -> next_obs, a Gymnasium environment whose "
             "state can be set, a table of next states, or fit_dynamics(data).model"
         )
-    actions = some_actions(spec.action, len(rows))
-    answers = _try(source.name, "dynamics", dynamics, rows, actions)
-    if _compiles(dynamics, answers, rows, actions):
+    arguments = (rows, some_actions(spec.action, len(rows)))
+    answers = try_on(source.name, "dynamics", dynamics, *arguments)
+    space = spec.observation
+    check_shapes(source.name, "dynamics", answers, space.shape)
+    if compiles(dynamics, answers, *arguments):
+        return hashable(dynamics)
+    ask = partial(each, source.name, "dynamics", dynamics)
+    kind = "int32" if isinstance(space, Discrete) else "float32"
+    return HostFunction(ask, (space, spec.action), space.shape, kind)
+
+
+def _adapt_density(
+    source: SourceTask, dynamics: LogDensity, spec: TaskSpec, rows: np.ndarray
+) -> LogDensity:
+    density = dynamics.log_density
+    if isinstance(density, eqx.Module):
         return dynamics
-    _check_shapes(source.name, "dynamics", answers, spec.observation.shape)
-    return HostDynamics(dynamics, spec.observation, spec.action)
+    arguments = (rows, some_actions(spec.action, len(rows)), rows)
+    answers = try_on(source.name, "log-density", density, *arguments)
+    check_shapes(source.name, "log-density", answers, ())
+    if compiles(density, answers, *arguments):
+        return LogDensity(hashable(density))
+    ask = partial(each, source.name, "log-density", density)
+    spaces = (spec.observation, spec.action, spec.observation)
+    return LogDensity(HostFunction(ask, spaces, ()))
 
 
 def some_actions(space: Space, count: int) -> np.ndarray:
@@ -160,85 +160,25 @@ def some_actions(space: Space, count: int) -> np.ndarray:
     return rng.uniform(low, high, (count, len(low))).astype(np.float32)
 
 
-def _try(name: str, part: str, function: Callable, *arguments: np.ndarray) -> list[Any]:
-    """Call a function as its author would, with NumPy's numbers."""
-    try:
-        with np.errstate(all="ignore"):
-            return [np.asarray(function(*row)) for row in zip(*arguments, strict=True)]
-    except Exception as error:
-        shapes = [argument.shape[1:] for argument in arguments]
-        told = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise SourceError(
-            f"source {name!r}: its {part} fails on one of the target's observations "
-            f"({told}). It must accept arguments of shape {shapes}"
-        ) from error
-
-
-def _compiles(
-    function: Callable, answers: list[np.ndarray], *arguments: np.ndarray
-) -> bool:
-    """Whether JAX can trace a function and then finds the same answers.
-
-    The second part matters: a random choice is traced as a constant.
-    """
-    try:
-        compiled = np.asarray(jax.jit(jax.vmap(function))(*arguments))
-        plain = np.array(answers)
-    except Exception:
-        return False
-    return compiled.shape == plain.shape and np.allclose(
-        compiled, plain, rtol=1e-3, atol=1e-5, equal_nan=True
-    )
-
-
-def _predictor(
-    name: str, model: Any, rows: np.ndarray
-) -> Callable[[np.ndarray], np.ndarray]:
-    """A model's deterministic choices, all rows at once if it can."""
-
-    def together(many: np.ndarray) -> np.ndarray:
-        return np.asarray(model.predict(many, deterministic=True)[0])
-
-    def one_by_one(many: np.ndarray) -> np.ndarray:
-        return np.array([model.predict(row, deterministic=True)[0] for row in many])
-
-    try:
-        if together(rows).shape[:1] == rows.shape[:1]:
-            return together
-    except Exception:
-        _try(
-            name, "predict", lambda row: model.predict(row, deterministic=True)[0], rows
-        )
-    return one_by_one
-
-
-def _check_legal(name: str, answers: list[np.ndarray], space: Space) -> None:
-    """An illegal index is told by its number, which a row of advice could not."""
+def _check_advice(name: str, answers: list[np.ndarray], space: Space) -> None:
+    """Actions, their probabilities or indices; an illegal index is told as such."""
     if not isinstance(space, Discrete):
-        return
-    for answer in answers:
-        if answer.ndim == 0 and not 0 <= answer < space.n:
+        return check_shapes(name, "policy", answers, space.shape)
+    index = answers[0].ndim == 0
+    check_shapes(name, "policy", answers, () if index else (space.n,))
+    for answer in answers if index else ():
+        if answer not in range(space.n):
             raise SourceError(
                 f"source {name!r}: its policy returns action {answer}, but the target "
                 f"has actions 0 … {space.n - 1}. Map its actions to those"
             )
-
-
-def _check_shapes(
-    name: str, part: str, answers: list[np.ndarray], shape: tuple[int, ...]
-) -> None:
-    for answer in answers:
-        if answer.shape != shape:
-            raise SourceError(
-                f"source {name!r}: its {part} returns shape {answer.shape}, but the "
-                f"target needs {shape}. Select or reorder its outputs"
-            )
+    return None
 
 
 def _table_policy(name: str, table: np.ndarray, spec: TaskSpec) -> TablePolicy:
     states, actions = _sizes(name, "policy", spec)
     if table.shape == (states,) and np.issubdtype(table.dtype, np.integer):
-        _check_legal(name, list(table), spec.action)
+        _check_advice(name, [np.array(action) for action in table], spec.action)
         return table_policy(jnp.asarray(table), actions)
     if table.shape == (states, actions):
         return TablePolicy(jnp.asarray(table, jnp.float32))
@@ -268,14 +208,23 @@ def _sizes(name: str, part: str, spec: TaskSpec) -> tuple[int, int]:
     )
 
 
-def _simulator(name: str, env: gymnasium.Env, spec: TaskSpec) -> Simulator:
-    own = spec_of_spaces(env, f"source {name!r}")
-    if own.observation.shape != spec.observation.shape or own.action != spec.action:
+def _simulator(
+    name: str, given: gymnasium.Env | Simulator, spec: TaskSpec
+) -> Simulator:
+    env = given.env if isinstance(given, Simulator) else given
+    try:
+        own = spec_of_spaces(env, f"source {name!r}")
+    except DomainError as error:
+        raise SourceError(str(error)) from None
+    ours, theirs = own.observation, spec.observation
+    vectors = isinstance(ours, Box) and isinstance(theirs, Box)
+    same = ours.shape == theirs.shape if vectors else ours == theirs
+    if not same or own.action != spec.action:
         raise SourceError(
             f"source {name!r}: its simulator has {own}, but the target has {spec}. "
             "Wrap it so that observations and actions are the target's"
         )
     try:
-        return Simulator(env)
+        return given if isinstance(given, Simulator) else Simulator(given)
     except SourceError as error:
         raise SourceError(f"source {name!r}: {error}") from None

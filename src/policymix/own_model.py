@@ -54,6 +54,10 @@ class OwnNetwork(AbstractOwnModel[Descent[MLP]]):
         num_actions: of the target, or components of a continuous action.
         layers: hidden layers.
         learning_rate: of Adam.
+        tolerance: share of the (squared) change by which a source may be wrong before
+            this model is preferred to it. No simulator is exact, and a model that was
+            fitted to the target soon beats them all; a source that explains half of
+            what happens still gives better advice than none.
     """
 
     replays: ClassVar[bool] = True
@@ -64,6 +68,7 @@ class OwnNetwork(AbstractOwnModel[Descent[MLP]]):
     num_actions: int = eqx.field(static=True)
     layers: tuple[int, ...] = eqx.field(static=True, default=(50, 50))
     learning_rate: Scalar = eqx.field(converter=as_float, default=1e-3)
+    tolerance: Scalar = eqx.field(converter=as_float, default=0.5)
 
     def init(self, key: Key) -> Descent[MLP]:
         """Random weights."""
@@ -78,9 +83,12 @@ class OwnNetwork(AbstractOwnModel[Descent[MLP]]):
         action: Action,
         next_obs: Observation,
     ) -> Scalar:
-        """The kernel's, as for a source."""
-        prediction = self._predict(model.parameters, obs, action)
-        return self.kernel(prediction, self.encoder(next_obs))
+        """The kernel's at its error, or at the error that is forgiven to sources."""
+        before, after = self.encoder(obs), self.encoder(next_obs)
+        error = after - self._predict(model.parameters, obs, action)
+        forgiven = self.tolerance * jnp.sum(jnp.square(after - before))
+        radius = jnp.sqrt(jnp.maximum(jnp.sum(jnp.square(error)), forgiven))
+        return self.kernel(after + radius / jnp.sqrt(after.size), after)
 
     def update(self, model: Descent[MLP], evidence: Evidence) -> Descent[MLP]:
         """One step of Adam on the mean squared error."""

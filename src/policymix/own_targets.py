@@ -6,14 +6,13 @@ from functools import partial
 from typing import Any
 
 import gymnasium
-import jax
 import numpy as np
 
 from policymix.domains.base import AbstractDomain
 from policymix.errors import DomainError
 from policymix.spaces import spec_of_spaces
 from policymix.types import Discrete
-from policymix.vector_tasks import Variant
+from policymix.vector_tasks import DomainTasks, Variant
 
 EPISODES, STEPS = 8, 8
 """Of the target, at random, to try sources on before anything is trained."""
@@ -32,7 +31,7 @@ def own_variant(target: Any, horizon: int) -> tuple[Variant, str]:
         return target, type(target).__name__
     make, name = _maker(target)
     try:
-        environment = make()
+        environment, other = make(), make()
     except Exception as error:
         raise DomainError(
             f"the target {name!r} cannot be made ({type(error).__name__}: {error}). "
@@ -40,8 +39,19 @@ def own_variant(target: Any, horizon: int) -> tuple[Variant, str]:
             "arguments that makes one"
         ) from error
     spec_of_spaces(environment, name)
+    if not isinstance(environment, gymnasium.Env):
+        raise DomainError(
+            f"{name} is a {type(environment).__name__}, no gymnasium.Env. Derive it "
+            "from that class, or wrap it in one that is"
+        )
+    if environment.unwrapped is other.unwrapped:
+        raise DomainError(
+            f"{name} makes the same environment every time, and trials and tests need "
+            "copies. Give a function that makes a new one"
+        )
     limited = _has_limit(environment)
     environment.close()
+    other.close()
     return (make if limited else partial(_limit, make, horizon)), name
 
 
@@ -61,8 +71,35 @@ def _maker(target: Any) -> tuple[Callable[[], Any], str]:
 
 def _copier(environment: gymnasium.Env) -> Callable[[], Any]:
     """Copies of an environment: by its specification, or else by copying it."""
-    if environment.spec is not None:
-        return partial(gymnasium.make, environment.spec)
+    spec = environment.spec
+    if spec is None:
+        return _deep_copier(environment)
+    try:
+        made = gymnasium.make(spec)
+    except Exception:  # the specification does not know a wrapper of the user's
+        return _deep_copier(environment)
+    changed = _changed(environment, made)
+    made.close()
+    if changed:
+        raise DomainError(
+            f"{environment} was changed after it was made ({', '.join(changed)}), and "
+            "trials and tests would get new ones without the change. Give a function "
+            "that makes it and changes it"
+        )
+    return partial(gymnasium.make, spec)
+
+
+def _changed(environment: gymnasium.Env, made: gymnasium.Env) -> list[str]:
+    """Real numbers, such as a gravity, that differ from those of a new environment."""
+
+    def differ(mine: Any, new: Any) -> bool:
+        return isinstance(mine, float) and isinstance(new, float) and mine != new
+
+    values, new = vars(environment.unwrapped), made.unwrapped
+    return [name for name in values if differ(values[name], getattr(new, name, None))]
+
+
+def _deep_copier(environment: gymnasium.Env) -> Callable[[], Any]:
     try:
         copy.deepcopy(environment)
     except Exception as error:
@@ -78,10 +115,7 @@ def _name_of(environment: gymnasium.Env) -> str:
     return type(environment.unwrapped).__name__ if spec is None else spec.id
 
 
-def _has_limit(environment: Any) -> bool:
-    spec = getattr(environment, "spec", None)
-    if spec is not None and spec.max_episode_steps is not None:
-        return True
+def _has_limit(environment: gymnasium.Env) -> bool:
     while isinstance(environment, gymnasium.Wrapper):
         if isinstance(environment, gymnasium.wrappers.TimeLimit):
             return True
@@ -96,15 +130,18 @@ def _limit(make: Callable[[], Any], horizon: int) -> gymnasium.Env:
 def first_observations(variant: Variant) -> np.ndarray:
     """Observations near the start of a few episodes, by random actions."""
     if isinstance(variant, AbstractDomain):
-        keys = jax.random.split(jax.random.key(SEED), EPISODES * STEPS)
-        return np.asarray(jax.vmap(variant.initial)(keys))
+        tasks, rng = DomainTasks(variant, EPISODES), np.random.default_rng(SEED)
+        seen = [tasks.reset(SEED)]
+        for _ in range(STEPS - 1):
+            seen.append(tasks.step(rng.integers(tasks.num_actions, size=EPISODES)).obs)
+        return _finite(np.concatenate(seen))
     environment = variant()
     environment.action_space.seed(SEED)
     seen = []
     for episode in range(EPISODES):
         obs, _ = environment.reset(seed=SEED + episode)
         for _ in range(STEPS):
-            seen.append(obs)
+            seen.append(np.array(obs))
             obs, _, terminated, truncated, _ = environment.step(
                 environment.action_space.sample()
             )
@@ -112,7 +149,10 @@ def first_observations(variant: Variant) -> np.ndarray:
                 break
     environment.close()
     space = spec_of_spaces(environment, "the target").observation
-    rows = np.array(seen, int if isinstance(space, Discrete) else np.float32)
+    return _finite(np.array(seen, int if isinstance(space, Discrete) else np.float32))
+
+
+def _finite(rows: np.ndarray) -> np.ndarray:
     if not np.all(np.isfinite(rows)):
         raise DomainError(
             "the target's observations hold NaN or infinity soon after a reset. Mend "

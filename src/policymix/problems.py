@@ -7,7 +7,7 @@ from policymix.agents.dqn import DQN
 from policymix.agents.learner import AbstractAgent, AbstractLearner
 from policymix.agents.q_learning import QLearning
 from policymix.behaviours import Epsilon
-from policymix.catalogue import TransferTask
+from policymix.catalogue import Domain, TransferTask
 from policymix.dynamics import LogDensity
 from policymix.encoders import AbstractEncoder, Identity, OneHot, Standardise
 from policymix.errors import PolicymixError
@@ -33,7 +33,9 @@ def settings_of(task: TransferTask) -> Settings:
 
     A target of the user's own gets the component that guards against useless sources.
     """
-    return PAPER.get(task.domain.name, Settings(own_model=task.is_own))
+    if isinstance(task.target, Domain) or not task.is_own:
+        return PAPER.get(task.domain.name, Settings(own_model=task.is_own))
+    return Settings(own_model=True)
 
 
 def build_problem(

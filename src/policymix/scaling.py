@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 from policymix.dynamics import LogDensity, NetworkDynamics
-from policymix.encoders import AbstractEncoder, OneHot, Standardise, standardise
+from policymix.encoders import OneHot, Standardise, standardise
 from policymix.experts import Experts, SourceTask
 from policymix.foreign import some_actions
 from policymix.sources import SourceLibrary
@@ -24,6 +24,10 @@ DEPTH = 32
 """Steps that a source imagines from each start."""
 CHANCE = 0.3
 """Share of random actions among them."""
+REACH = 100.0
+"""Spreads of the starts beyond which what is imagined counts as diverged."""
+FAR = 1e9
+"""The same for a component that is constant near the start."""
 TAIL = 0.01
 """Share of the lowest and of the highest values that do not count."""
 
@@ -36,6 +40,8 @@ def prepare(sources: SourceLibrary, spec: TaskSpec, probes: Array) -> SourceLibr
         spec: spaces of the target.
         probes: some of its observations.
     """
+    if sources.encoder is None and isinstance(spec.observation, Discrete):
+        sources = replace(sources, encoder=OneHot(spec.observation.n))
     library = sources.for_target(spec, probes)
     if library.encoder is not None:
         return library
@@ -45,17 +51,14 @@ def prepare(sources: SourceLibrary, spec: TaskSpec, probes: Array) -> SourceLibr
 
 def measure_scale(
     sources: Sequence[SourceTask], experts: Experts, starts: Array
-) -> AbstractEncoder:
-    """Units of the source data's spread; one-hot vectors where states are numbered.
+) -> Standardise:
+    """Units of the source data's spread.
 
     Args:
         sources: of a library.
-        experts: the same, for compiled code.
+        experts: the same, for compiled code; observations are vectors.
         starts: observations of the target to imagine from.
     """
-    space = experts.spec.observation
-    if isinstance(space, Discrete):
-        return OneHot(space.n)
     units = [
         source.dynamics.encoder
         for source in sources
@@ -69,17 +72,22 @@ def measure_scale(
         if not isinstance(source.dynamics, LogDensity):
             imagined += imagine(source, experts, starts)
     rows = np.concatenate(imagined)
-    rows = rows[np.all(np.isfinite(rows), axis=1)]
     low, high = np.quantile(rows, [TAIL, 1 - TAIL], axis=0)
     return standardise(jnp.asarray(np.clip(rows, low, high), jnp.float32))
 
 
 def pool(units: Sequence[Standardise]) -> Standardise:
-    """The spread of several sets of data together, each of the same weight."""
+    """The spread of several sets of data together, each of the same weight.
+
+    A component that never varied in one of them has the spread 1 there, as if it had
+    been left in its unit; it counts as 0 if it varied in another.
+    """
     centres = jnp.stack([unit.centre for unit in units])
-    squares = jnp.stack([unit.spread**2 + unit.centre**2 for unit in units])
-    centre = jnp.mean(centres, axis=0)
-    return Standardise(centre, jnp.sqrt(jnp.mean(squares, axis=0) - centre**2))
+    spreads = jnp.stack([unit.spread for unit in units])
+    constant = (spreads == 1.0) & jnp.any(spreads != 1.0, axis=0, keepdims=True)
+    within = jnp.mean(jnp.where(constant, 0.0, spreads**2), axis=0)
+    between = jnp.var(centres, axis=0)
+    return Standardise(jnp.mean(centres, axis=0), jnp.sqrt(within + between))
 
 
 def imagine(source: SourceTask, experts: Experts, starts: Array) -> list[np.ndarray]:
@@ -93,13 +101,26 @@ def imagine(source: SourceTask, experts: Experts, starts: Array) -> list[np.ndar
 
     advance, rows, seen = jax.jit(jax.vmap(step)), starts, []
     random_actions = some_actions(spec.action, DEPTH * len(starts))
+    centre, reach = _surroundings(np.asarray(starts))
     for anything in np.split(random_actions, DEPTH):
-        rows = advance(rows, anything, rng.random(len(starts)) < CHANCE)
-        rows = jnp.clip(rows, *_bounds(spec.observation))
-        seen.append(np.asarray(rows))
+        try:
+            rows = advance(rows, anything, rng.random(len(starts)) < CHANCE)
+            rows = np.clip(np.asarray(rows), *_bounds(spec.observation))
+        except Exception:  # what is imagined need not be what a source can deal with
+            break
+        near = np.all(np.abs(rows - centre) <= reach, axis=1, keepdims=True)
+        rows = np.where(near, rows, starts)
+        seen.append(rows)
     return seen
 
 
-def _bounds(space: Space) -> tuple[Array, Array]:
+def _surroundings(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the target starts, and how far from there imagination is believed."""
+    spread = np.std(starts, axis=0)
+    reach = np.where(spread > 0, REACH * spread, FAR)
+    return np.mean(starts, axis=0), reach
+
+
+def _bounds(space: Space) -> tuple[np.ndarray, np.ndarray]:
     assert not isinstance(space, Discrete)
-    return jnp.array(space.low), jnp.array(space.high)
+    return np.array(space.low, np.float32), np.array(space.high, np.float32)

@@ -11,6 +11,12 @@ from policymix.errors import SourceError
 
 CHECKS = 32
 """Steps on which a simulator must repeat itself before it is believed."""
+TOLERANCE = 1e-3
+"""Share of a component's size by which it may fail to; observations are rounded."""
+REMEDY = (
+    "Give Simulator(env, set_state) with a function set_state(env, obs) that restores "
+    "its whole state, or fit a model to its rollouts with fit_dynamics(env)"
+)
 
 SetState = Callable[[Any, np.ndarray], None]
 
@@ -30,9 +36,9 @@ class Simulator:
 
     def __init__(self, env: gymnasium.Env, set_state: SetState | None = None):
         self.env = env
+        self.env.reset(seed=0)  # some have no state before
         self._set_state = find_setter(env) if set_state is None else set_state
         self._lock = threading.Lock()
-        self.env.reset(seed=0)
         self._check()
 
     def __call__(self, obs: np.ndarray, action: Any) -> np.ndarray:
@@ -42,7 +48,7 @@ class Simulator:
             next_obs, _, terminated, truncated, _ = self.env.step(action)
             if terminated or truncated:
                 self.env.reset()
-        return np.asarray(next_obs)
+        return np.array(next_obs)
 
     def _check(self) -> None:
         self.env.action_space.seed(0)
@@ -50,22 +56,28 @@ class Simulator:
         steps = []
         for _ in range(CHECKS):
             action = self.env.action_space.sample()
+            before = np.array(obs)  # the environment may reuse its array
             next_obs, _, terminated, truncated, _ = self.env.step(action)
-            steps.append((obs, action, next_obs))
+            steps.append((before, action, np.array(next_obs)))
             obs = self.env.reset()[0] if terminated or truncated else next_obs
         self.env.reset()
         happened = np.array([next_obs for _, _, next_obs in steps], float)
-        repeated = np.array([self(obs, action) for obs, action, _ in steps], float)
+        try:
+            repeated = np.array([self(obs, action) for obs, action, _ in steps], float)
+        except Exception as error:
+            raise SourceError(
+                f"the simulator {self.env} cannot be put where it was "
+                f"({type(error).__name__}: {error}). {REMEDY}"
+            ) from error
         gaps = np.abs(repeated - happened).reshape(CHECKS, -1)
-        worst = np.unravel_index(np.argmax(gaps), gaps.shape)
-        tolerance = 1e-3 * (1e-3 + np.abs(happened).max())
-        if not gaps[worst] <= tolerance:
+        sizes = np.abs(happened).reshape(CHECKS, -1).max(axis=0)
+        wrong = ~np.all(gaps <= TOLERANCE * (TOLERANCE + sizes), axis=0)
+        if wrong.any():
+            place = int(np.argmax(wrong))
             raise SourceError(
                 f"the simulator {self.env} does not repeat itself: put back where it "
-                f"was, the same action led elsewhere (component {worst[1]} of the "
-                f"observation differs by {gaps[worst]:.3g}). Give a set_state(env, "
-                "obs) that restores its whole state, or fit a model to its rollouts "
-                "with fit_dynamics(env)"
+                f"was, the same action led elsewhere (component {place} of the "
+                f"observation differs by {gaps[:, place].max():.3g}). {REMEDY}"
             )
 
 
@@ -81,9 +93,8 @@ def find_setter(env: gymnasium.Env) -> SetState:
     elif hasattr(body, "state"):
         return _set_attribute
     raise SourceError(
-        f"the state of {env} cannot be set from its observations in a known way. Give "
-        "Simulator(env, set_state) with a function set_state(env, obs), or fit a model "
-        "to its rollouts with fit_dynamics(env)"
+        f"the state of {env} cannot be set from its observations in a known way. "
+        f"{REMEDY}"
     )
 
 

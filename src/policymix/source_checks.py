@@ -12,6 +12,7 @@ from jaxtyping import Array
 from policymix.dynamics import UNKNOWN, LogDensity
 from policymix.errors import SourceError
 from policymix.experts import Experts, SourceTask
+from policymix.host_functions import told_by_host
 from policymix.types import Discrete, Space
 
 PROBES = 64
@@ -68,14 +69,14 @@ def _check_policy(source: SourceTask, experts: Experts, observations: Array) -> 
                 f"bounds {space.low} … {space.high}. Clip or rescale its output"
             )
         return jnp.asarray(advice, dtype=float)
-    if advice.ndim == 1 and np.issubdtype(advice.dtype, np.integer):
-        illegal = advice[(advice < 0) | (advice >= space.n)]
+    if advice.ndim == 1:
+        illegal = advice[~np.isin(advice, np.arange(space.n))]
         if illegal.size:
             raise SourceError(
                 f"source {source.name!r}: its policy returns action {illegal[0]}, but "
                 f"the target has actions 0 … {space.n - 1}. Map its actions to those"
             )
-        return jnp.asarray(advice)
+        return jnp.asarray(advice, dtype=int)
     _expect_shape(source, "policy", advice, (space.n,))
     _expect_finite(source, "policy", advice, observations)
     if np.any(advice < 0) or np.any(np.abs(advice.sum(axis=-1) - 1) > 1e-4):
@@ -116,10 +117,13 @@ def _call(
     try:
         return np.asarray(jax.vmap(function)(*arguments))
     except Exception as error:
+        if complaint := told_by_host(error):
+            raise SourceError(complaint) from error
+        told = f"{type(error).__name__}: {error}".splitlines()[0]
         raise SourceError(
             f"source {source.name!r}: its {part} fails on one of the target's "
-            f"observations ({type(error).__name__}: {str(error).splitlines()[0]}). "
-            f"It must accept arguments of shape {[a.shape[1:] for a in arguments]}"
+            f"observations ({told}). It must accept arguments of shape "
+            f"{[argument.shape[1:] for argument in arguments]}"
         ) from error
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from policymix import dynamics, encoders, kernels, networks, policies
-from policymix.encoders import AbstractEncoder, Identity
+from policymix.encoders import AbstractEncoder, Identity, OneHot
 from policymix.errors import FileFormatError, SourceError
 from policymix.experts import Experts, SourceTask, stack_alike
 from policymix.files import (
@@ -106,7 +106,7 @@ class SourceLibrary:
         return Experts(
             stack_alike([source.policy for source in self.sources]),
             stack_alike([(source.dynamics, source.kernel) for source in self.sources]),
-            Identity() if self.encoder is None else self.encoder,
+            plain(self.spec.observation) if self.encoder is None else self.encoder,
             self.spec,
         )
 
@@ -146,6 +146,11 @@ class SourceLibrary:
             return library
         path = Path(folder) / MANIFEST
         raise FileFormatError(path, field, problem, RESTORE)
+
+
+def plain(space: Space) -> AbstractEncoder:
+    """Vectors as they are; the index of a state as a unit vector."""
+    return OneHot(space.n) if isinstance(space, Discrete) else Identity()
 
 
 def fingerprint(source: SourceTask) -> str:

@@ -10,6 +10,12 @@ from policymix.types import Box, Discrete, Space, TaskSpec
 
 UNBOUNDED = 1e30
 """Bounds beyond this stand for infinity: Gymnasium's CartPole writes 3.4e38."""
+REMEDIES = {
+    "observation_space": "Wrap the environment in "
+    "gymnasium.wrappers.FlattenObservation, which makes one vector of it",
+    "action_space": "Wrap the environment in a gymnasium.ActionWrapper that numbers "
+    "the actions (Discrete) or joins them in one vector (Box)",
+}
 
 
 def spec_of_spaces(environment: Any, name: str) -> TaskSpec:
@@ -27,13 +33,14 @@ def spec_of_spaces(environment: Any, name: str) -> TaskSpec:
             "environment. Give an environment, its id, or a function that makes one"
         )
     observation, action = (
-        our_space(getattr(environment, part), f"{name}: its {part}") for part in parts
+        our_space(getattr(environment, part), f"{name}: its {part}", REMEDIES[part])
+        for part in parts
     )
     return TaskSpec(observation, action)
 
 
-def our_space(space: Any, where: str) -> Space:
-    """One space; `where` begins the complaint about one that cannot be used."""
+def our_space(space: Any, where: str, remedy: str) -> Space:
+    """One space; the complaint about an unfit one begins and ends with these words."""
     if isinstance(space, spaces.Discrete):
         if space.start != 0:
             raise DomainError(
@@ -43,34 +50,14 @@ def our_space(space: Any, where: str) -> Space:
         return Discrete(int(space.n))
     if not isinstance(space, spaces.Box):
         raise DomainError(
-            f"{where} is {_brief(space)}, not Box or Discrete. {_advice(space)}"
+            f"{where} is a {type(space).__name__} space, not Box or Discrete. {remedy}"
         )
     if len(space.shape) != 1 or space.shape[0] == 0:
         raise DomainError(
-            f"{where} has the shape {space.shape}; one axis is needed. Wrap the "
-            "environment in gymnasium.wrappers.FlattenObservation (for actions, in a "
-            "TransformAction that flattens them)"
+            f"{where} has the shape {space.shape}; one axis is needed. {remedy}"
         )
     low, high = (np.asarray(bound, float) for bound in (space.low, space.high))
     low, high = (
         np.where(np.abs(b) < UNBOUNDED, b, np.copysign(np.inf, b)) for b in (low, high)
     )
     return Box(tuple(low.tolist()), tuple(high.tolist()))
-
-
-def _brief(space: Any) -> str:
-    return f"a {type(space).__name__} space"
-
-
-def _advice(space: Any) -> str:
-    if isinstance(space, spaces.Dict | spaces.Tuple | spaces.MultiBinary):
-        return (
-            "Wrap the environment in gymnasium.wrappers.FlattenObservation, which "
-            "makes one vector of it"
-        )
-    if isinstance(space, spaces.MultiDiscrete):
-        return (
-            "Number the combinations in a wrapper of your own (an action), or wrap the "
-            "environment in gymnasium.wrappers.FlattenObservation (an observation)"
-        )
-    return "Wrap the environment so that it gives vectors or numbers"

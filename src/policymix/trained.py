@@ -1,7 +1,8 @@
 """An agent that has learned: ask it, test it, keep it in a folder."""
 
 import dataclasses
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from jaxtyping import Array
 
 from policymix.belief import Belief
 from policymix.catalogue import TransferTask, find_domain, mean_score
+from policymix.encoders import AbstractEncoder
 from policymix.episodes import play
 from policymix.errors import FileFormatError, PolicymixError
 from policymix.files import (
@@ -26,7 +28,7 @@ from policymix.files import (
 )
 from policymix.methods import find_recipe, recipes
 from policymix.problems import build_problem
-from policymix.records import Reader, RecordError, read_settings
+from policymix.records import Reader, RecordError, read_settings, to_record
 from policymix.settings import Settings
 from policymix.sources import KINDS, library_record, read_library
 from policymix.trial import Problem, Trial, begin, greedy
@@ -47,9 +49,9 @@ class TrainedAgent:
 
     def predict(self, obs: Any) -> Any:
         """The greedy action in one state, or an array of them for many states."""
-        rows = np.asarray(obs)
         space = self.problem.spec.observation
-        shape = space.shape
+        discrete, shape = isinstance(space, Discrete), space.shape
+        rows = np.asarray(obs) if discrete else np.asarray(obs, np.float32)
         if isinstance(space, Discrete) and not _are_states(rows, space.n):
             raise PolicymixError(
                 f"{obs!r} is no state: this agent knows the integers 0 … {space.n - 1}"
@@ -82,8 +84,8 @@ class TrainedAgent:
     def save(self, folder: str | Path) -> None:
         """Write a new folder; only methods that have a name can be saved.
 
-        The sources go with it, except those for a target of your own: `load` then
-        needs the task again.
+        The sources go with it if they are tables and networks for a domain of this
+        package. Otherwise `load` needs the task again.
         """
         if self.method not in recipes(len(self.task.sources)):
             raise PolicymixError(
@@ -97,8 +99,7 @@ class TrainedAgent:
             "settings": dataclasses.asdict(self.settings),
             "sources": list(self.task.sources.names),
         }
-        if not self.task.is_own:
-            facts["library"] = library_record(self.task.sources, arrays)
+        facts |= _sources_record(self.task, arrays)
         for place, leaf in enumerate(jax.tree.leaves(self.trial)):
             arrays[f"trial.{place}"] = np.asarray(leaf)
         write_folder(Path(folder), pack(FORMAT, VERSION, facts, arrays))
@@ -111,10 +112,11 @@ class TrainedAgent:
 
         Args:
             folder: that `save` wrote.
-            task: what the agent was trained on, if the target is your own.
+            task: what the agent was trained on, if its sources could not be saved.
         """
         facts = read_manifest(Path(folder), FORMAT, VERSION)
         arrays = read_arrays(Path(folder), facts)
+        _check_task(Path(folder), facts, task)
         try:
             return _read(cls, facts, arrays, task)
         except RecordError as error:
@@ -148,7 +150,7 @@ def _read(
 ) -> TrainedAgent:
     states = {name for name in arrays if name.startswith("trial.")}
     reader = Reader(KINDS, {k: v for k, v in arrays.items() if k not in states})
-    task = _task_of(facts, reader) if task is None else _same_task(facts, task)
+    task = _task_of(facts, reader) if task is None else _in_units(facts, reader, task)
     settings = read_settings(facts["settings"])
     method = facts["method"]
     find_recipe(method, len(task.sources))
@@ -171,27 +173,61 @@ def _read(
 
 def _task_of(facts: dict[str, Any], reader: Reader) -> TransferTask:
     """The task of a domain that comes with the package."""
-    if "library" not in facts:
-        raise PolicymixError(
-            f"the agent was trained on a target of your own, {facts['domain']!r}: give "
-            "the task as well, TrainedAgent.load(folder, task)"
-        )
-    library, domain = (
-        read_library(facts["library"], reader),
-        find_domain(facts["domain"]),
-    )
+    library = read_library(facts["library"], reader)
+    domain = find_domain(facts["domain"])
     if library.spec != domain.spec():
         raise RecordError("library", f"its spaces are not those of {domain.name}")
     return TransferTask(domain, library, {})
 
 
-def _same_task(facts: dict[str, Any], task: TransferTask) -> TransferTask:
-    """The task that was given, if it is the agent's."""
+def _in_units(
+    facts: dict[str, Any], reader: Reader, task: TransferTask
+) -> TransferTask:
+    """The task that was given, its observations in the units of the agent's training.
+
+    Units that are measured anew differ, if only because a source acts by chance.
+    """
+    if "encoder" not in facts:
+        return task
+    encoder = reader.read(facts["encoder"], "encoder", AbstractEncoder)
+    return replace(task, sources=replace(task.sources, encoder=encoder))
+
+
+def _sources_record(
+    task: TransferTask, arrays: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """The sources if they can be read back, or else how observations were encoded."""
+    found: dict[str, np.ndarray] = {}
+    record: Any
+    if not task.is_own:
+        with suppress(PolicymixError):
+            record = library_record(task.sources, found)
+            read_library(record, Reader(KINDS, found))
+            arrays.update(found)
+            return {"library": record}
+    found.clear()
+    with suppress(PolicymixError):
+        record = to_record(task.sources.experts.encoder, "encoder", found)
+        Reader(KINDS, found).read(record, "encoder", AbstractEncoder)
+        arrays.update(found)
+        return {"encoder": record}
+    return {}
+
+
+def _check_task(folder: Path, facts: dict[str, Any], task: TransferTask | None) -> None:
+    """Complain if no task was given but is needed, or if it is another's."""
+    if task is None and "library" not in facts:
+        raise PolicymixError(
+            f"the agent in {folder} was saved without its sources for "
+            f"{facts.get('domain')!r}. Give the task that it was trained on as well: "
+            "TrainedAgent.load(folder, task)"
+        )
+    if task is None or "sources" not in facts:
+        return
     found = (task.domain.name, list(task.sources.names))
-    expected = (facts["domain"], facts.get("sources"))
+    expected = (facts.get("domain"), facts["sources"])
     if found != expected:
         raise PolicymixError(
-            f"the agent was trained on {expected[0]!r} with the sources {expected[1]}, "
-            f"not on {found[0]!r} with {found[1]}"
+            f"the agent in {folder} was trained on {expected[0]!r} with the sources "
+            f"{expected[1]}, not on {found[0]!r} with {found[1]}. Give that task"
         )
-    return task

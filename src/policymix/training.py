@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from policymix.catalogue import TransferTask, load_task
 from policymix.compiled_loop import CompiledLoop
 from policymix.domains.base import AbstractDomain
 from policymix.errors import PolicymixError
+from policymix.host_functions import told_by_host
 from policymix.host_loop import HostLoop
 from policymix.lockstep import Plan
 from policymix.methods import Recipe
@@ -200,7 +202,7 @@ class Work:
         yield Moment(step, 0, self._evaluate(step))
         while step < settings.steps:
             length = min(self.plan.length, settings.steps - step)
-            self.loop.advance(length)
+            self._advance(length)
             step += length
             if step % settings.refresh_every == 0:
                 self.loop.refresh()
@@ -221,8 +223,13 @@ class Work:
             for place in range(len(self.seeds))
         )
 
+    def _advance(self, length: int) -> None:
+        with _complaints_of_sources():
+            self.loop.advance(length)
+
     def _evaluate(self, step: int) -> list[Row]:
-        lengths, totals = self.loop.examine()
+        with _complaints_of_sources():
+            lengths, totals = self.loop.examine()
         domain = self.task.domain
         rows = []
         for place, seed in enumerate(self.seeds.tolist()):
@@ -246,6 +253,18 @@ class Work:
             "if it is the learner's, lower its learning rate",
             rows,
         )
+
+
+@contextmanager
+def _complaints_of_sources() -> Iterator[None]:
+    """What a plain function raises in the middle of compiled code, without the rest."""
+    try:
+        yield
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+        told = told_by_host(error)
+        if told is None:
+            raise
+        raise TrialError(told, []) from error
 
 
 def make_loop(

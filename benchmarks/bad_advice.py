@@ -93,7 +93,9 @@ def main() -> None:
     for domain, label, spoil, steps, every, own_model in chosen:
         task = load_task(domain)
         settings = replace(settings_of(task), steps=steps, evaluate_every=every)
-        settings = replace(settings, own_model=own_model)
+        if own_model:
+            rate = settings.learning_rate
+            settings = replace(settings, own_model=True, shaped_rate=rate)
         spoilt = spoil(task)
         for method in ("scratch", "mars", "mars-explicit"):
             learned = train(

@@ -1,19 +1,22 @@
 """Transfer-Cheetah: train its sources, and SAC with and without them.
 
     python benchmarks/cheetah.py sources --out DIR         # 15 minutes on two cores
-    python benchmarks/cheetah.py transfer --seeds 0 1 2 3 4
+    python benchmarks/cheetah.py transfer --seeds 0 1 2 3 4 > lines.txt
+    python benchmarks/cheetah.py draw --lines lines.txt --out picture.png
 
 `transfer` prints the mean test return over the run (five greedy episodes every 1,000
 samples on an environment of its own) and, for MARS, how often the mixture trusts the
 source whose physics rules where the cheetah is.
 """
 
+import re
 import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import tyro
@@ -22,7 +25,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from policymix.bridges.stable_baselines3 import MapseSAC, MarsSAC, jax_policy
-from policymix.domains.cheetah import FAMILY, make_cheetah, stretch_of
+from policymix.domains.cheetah import FAMILY, LENGTH, make_cheetah, stretch_of
 from policymix.libraries.cheetah import cheetah_sources, save_policies
 
 OPTIONS: dict[str, Any] = {
@@ -33,6 +36,7 @@ OPTIONS: dict[str, Any] = {
     "device": "cpu",
 }
 EXAM_SEED = 5_000_000
+LABELS = {"sac": "SAC", "mars": "SAC with MARS", "mapse": "SAC with MAPSE"}
 
 
 @dataclass
@@ -52,9 +56,16 @@ class Transfer:
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     steps: int = 20_000
     scale: float = 100.0
-    """c at the start."""
-    end: float = 0.0
-    """c at the end; it falls in a straight line."""
+    """c."""
+
+
+@dataclass
+class Draw:
+    """Learning curves from what `transfer` printed, and the trust of a short run."""
+
+    lines: tuple[Path, ...]
+    out: Path
+    steps: int = 3_000
 
 
 class Tests(BaseCallback):
@@ -109,7 +120,7 @@ def facts_of(model: SAC, name: str, samples: int) -> dict[str, Any]:
     return {**scores, "samples": samples}
 
 
-def make(method: str, seed: int, begin: float, end: float) -> Any:
+def make(method: str, seed: int, scale: float) -> Any:
     """The learner of that name."""
     env, options = make_cheetah(), {**OPTIONS, "seed": seed}
     if method == "sac":
@@ -117,8 +128,7 @@ def make(method: str, seed: int, begin: float, end: float) -> Any:
     sources = cheetah_sources()
     if method == "mapse":
         return MapseSAC("MlpPolicy", env, sources, **options)
-    falling = lambda left: end + (begin - end) * left  # noqa: E731
-    return MarsSAC("MlpPolicy", env, sources, scale=falling, **options)
+    return MarsSAC("MlpPolicy", env, sources, scale=scale, **options)
 
 
 def compare(arguments: Transfer) -> None:
@@ -126,7 +136,7 @@ def compare(arguments: Transfer) -> None:
     means: dict[str, list[float]] = {method: [] for method in arguments.methods}
     for seed in arguments.seeds:
         for method in arguments.methods:
-            model, tests = make(method, seed, arguments.scale, arguments.end), Tests()
+            model, tests = make(method, seed, arguments.scale), Tests()
             began = time.perf_counter()
             model.learn(arguments.steps, callback=tests, log_interval=10**9)
             means[method].append(float(np.mean(tests.scores)))
@@ -143,6 +153,37 @@ def compare(arguments: Transfer) -> None:
         print(f"{method}: mean {np.mean(scores):.0f} ± {error:.0f} (standard error)")
 
 
+def draw(arguments: Draw) -> None:
+    """Two panels: returns by samples, and trust by place on the track."""
+    curves: dict[str, list[list[float]]] = {}
+    for path in arguments.lines:
+        for line in path.read_text().splitlines():
+            if found := re.match(r"(\w+) seed \d+: .*\[([^\]]+)\]$", line):
+                scores = [float(score) for score in found[2].split(",")]
+                curves.setdefault(found[1], []).append(scores)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    for method, rows in curves.items():
+        steps, scores = 1_000 * np.arange(len(rows[0])), np.array(rows)
+        label = f"{LABELS[method]} ({len(rows)} seeds)"
+        line = left.plot(steps, scores.mean(axis=0), label=label, linewidth=2)[0]
+        for row in scores:
+            left.plot(steps, row, color=line.get_color(), alpha=0.3, linewidth=0.8)
+    left.set(xlabel="samples of the target", ylabel="test return")
+    left.set_title("Every seed, and their mean", fontsize=10)
+    left.legend(frameon=False, fontsize=8, loc=(0.25, 0.44))
+    model = make("mars", 0, 100.0).learn(arguments.steps)
+    seen = model.replay_buffer.observations[: arguments.steps, 0]
+    place = LENGTH * (np.arctan2(seen[:, 1], seen[:, 0]) / (2 * np.pi) % 1.0)
+    weights = model.advisor.weights(seen)
+    for name, trust in zip(model.advisor.names, weights.T, strict=True):
+        right.plot(place, trust, ".", markersize=3, label=name)
+    right.axvline(LENGTH / 2, color="grey", linewidth=0.8)
+    right.set(xlabel="place on the track, m", ylabel="trust", ylim=(-0.05, 1.05))
+    right.set_title(f"The mixture after {arguments.steps:,} samples", fontsize=10)
+    right.legend(frameon=False, loc="center left", markerscale=4)
+    figure.savefig(arguments.out, dpi=150)
+
+
 def main() -> None:
     """Choose what to do."""
     torch.set_num_threads(1)
@@ -150,9 +191,12 @@ def main() -> None:
     arguments = tyro.cli(
         Annotated[Sources, tyro.conf.subcommand("sources")]
         | Annotated[Transfer, tyro.conf.subcommand("transfer")]
+        | Annotated[Draw, tyro.conf.subcommand("draw")]
     )
     if isinstance(arguments, Sources):
         train_sources(arguments)
+    elif isinstance(arguments, Draw):
+        draw(arguments)
     else:
         compare(arguments)
 

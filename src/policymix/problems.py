@@ -22,20 +22,16 @@ from policymix.own_model import (
     OwnSoftmax,
     WithOwnModel,
 )
-from policymix.settings import PAPER, Settings
+from policymix.settings import OWN, PAPER, Settings
 from policymix.sources import SourceLibrary
 from policymix.trial import Problem
 from policymix.types import Box, Discrete, TaskSpec
 
 
 def settings_of(task: TransferTask) -> Settings:
-    """The paper's settings of a domain; the defaults for any other.
-
-    A target of the user's own gets the component that guards against useless sources.
-    """
-    if isinstance(task.target, Domain) or not task.is_own:
-        return PAPER.get(task.domain.name, Settings(own_model=task.is_own))
-    return Settings(own_model=True)
+    """The paper's settings of a domain; for any other those of own targets."""
+    known = isinstance(task.target, Domain) or not task.is_own
+    return PAPER.get(task.domain.name, OWN) if known else OWN
 
 
 def build_problem(

@@ -9,7 +9,7 @@ from gymnasium.error import ResetNeeded
 
 from policymix.bridges.advisor import Advisor
 from policymix.bridges.shaping import Form, Scale, Shaper
-from policymix.settings import Settings
+from policymix.settings import OWN, Settings
 from policymix.sources import SourceLibrary
 from policymix.spaces import spec_of_spaces
 
@@ -51,7 +51,7 @@ class ShapedReward(gymnasium.Wrapper):
         chance = env.unwrapped.np_random
         starts = np.array([env.reset(seed=seed + i)[0] for i in range(RESETS)])
         env.unwrapped.np_random = chance  # as if nothing had happened
-        settings = Settings(own_model=True) if settings is None else settings
+        settings = OWN if settings is None else settings
         self.advisor = Advisor(sources, spec, settings, seed, starts)
         self._shaper = Shaper(self.advisor, scale, discount, form, precision, 1)
         self._obs: np.ndarray | None = None

@@ -14,7 +14,7 @@ from policymix.bridges.guiding import (
 )
 from policymix.bridges.shaping import action_values
 from policymix.errors import MissingExtraError, PolicymixError
-from policymix.settings import Settings
+from policymix.settings import OWN, Settings
 from policymix.sources import SourceLibrary
 from policymix.types import Discrete
 
@@ -62,7 +62,7 @@ class Mars(Advised):
             )
         self.sources, self.form, self.scale = sources, form, scale
         self.precision = precision
-        self.transfer = Settings(own_model=True) if transfer is None else transfer
+        self.transfer = OWN if transfer is None else transfer
         super().__init__(policy, env, **options)
 
     def _setup_model(self) -> None:
@@ -142,7 +142,7 @@ class Mapse(Advised):
         if not 0.0 <= reuse <= 1.0:
             raise PolicymixError(f"reuse is {reuse}: it must lie between 0 and 1")
         self.sources, self.reuse = sources, reuse
-        self.transfer = Settings(own_model=True) if transfer is None else transfer
+        self.transfer = OWN if transfer is None else transfer
         super().__init__(policy, env, **options)
 
     def _setup_model(self) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from policymix.bridges.advisor import Advisor
 from policymix.bridges.shaping import Form, Scale, Shaper
 from policymix.errors import MissingExtraError, PolicymixError
-from policymix.settings import Settings
+from policymix.settings import OWN, Settings
 from policymix.sources import SourceLibrary
 from policymix.spaces import spec_of_spaces
 
@@ -84,7 +84,7 @@ class VecShapedReward(VecEnvWrapper):
         super().__init__(venv)
         refuse_normalised(venv)
         spec = spec_of_spaces(venv, "the target")
-        settings = Settings(own_model=True) if settings is None else settings
+        settings = OWN if settings is None else settings
         starts = starts_of(venv)
         self.advisor = Advisor(sources, spec, settings, seed, starts)
         self._shaper = Shaper(

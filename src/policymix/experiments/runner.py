@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from policymix.experiments.snapshots import Look, Reference, files_of, look, ref
 from policymix.experiments.store import read_run
 from policymix.files import canonical, write_folder
 from policymix.progress import Begin
+from policymix.records import read_settings
 from policymix.runs import FACTS, describe
 from policymix.runs import files_of as run_files
 from policymix.training import Row, Work, mean_of
@@ -107,7 +109,10 @@ def check_piece(experiment: Experiment, piece: Piece, folder: Path) -> None:
     """A piece that is there must be what the plan would run."""
     if not folder.exists():
         return
-    found = read_run(folder).facts
+    found = dict(read_run(folder).facts)
+    # Settings that came later were not written down: they had their defaults.
+    settings = {"settings": asdict(read_settings(found["settings"]))}
+    found |= json.loads(canonical(settings))
     wanted = json.loads(canonical(facts_of(experiment, piece)))
     wanted["status"] = "finished"
     for name in SAME:

@@ -38,7 +38,8 @@ def record(length, operator, rows=4_000):
 
 
 def source(name, log):
-    model, policy = pm.fit_dynamics(log), pm.fit_policy(log)
+    quick = pm.ModelSettings(max_steps=10_000)  # leave it out for the best model
+    model, policy = pm.fit_dynamics(log, settings=quick), pm.fit_policy(log)
     print(f"{name}: model error {model.error:.2g} (nothing changes: {model.still:.2g})")
     print(f"  repeats {policy.agreement:.0%} of the operator's actions")
     return pm.SourceTask(name, policy.policy, model.model)

@@ -21,6 +21,7 @@ from policymix.errors import DomainError, SourceError
 from policymix.experts import SourceTask
 from policymix.host_functions import (
     HostFunction,
+    check_actions,
     check_shapes,
     compiles,
     each,
@@ -166,12 +167,8 @@ def _check_advice(name: str, answers: list[np.ndarray], space: Space) -> None:
         return check_shapes(name, "policy", answers, space.shape)
     index = answers[0].ndim == 0
     check_shapes(name, "policy", answers, () if index else (space.n,))
-    for answer in answers if index else ():
-        if answer not in range(space.n):
-            raise SourceError(
-                f"source {name!r}: its policy returns action {answer}, but the target "
-                f"has actions 0 … {space.n - 1}. Map its actions to those"
-            )
+    if index:
+        check_actions(name, answers, space.n)
     return None
 
 

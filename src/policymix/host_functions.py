@@ -3,7 +3,7 @@
 import copy
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import equinox as eqx
@@ -106,7 +106,7 @@ def told_by_host(error: Exception) -> str | None:
 
 
 def check_shapes(
-    name: str, part: str, answers: list[np.ndarray], shape: tuple[int, ...]
+    name: str, part: str, answers: Iterable[Any], shape: tuple[int, ...]
 ) -> None:
     """Complain of an answer that has another shape."""
     for answer in answers:
@@ -114,4 +114,14 @@ def check_shapes(
             raise SourceError(
                 f"source {name!r}: its {part} returns shape {answer.shape}, but the "
                 f"target needs {shape}. Select or reorder its outputs"
+            )
+
+
+def check_actions(name: str, actions: Iterable[Any], count: int) -> None:
+    """Complain of an action's index that does not exist."""
+    for action in actions:
+        if action not in range(count):
+            raise SourceError(
+                f"source {name!r}: its policy returns action {action}, but the target "
+                f"has actions 0 … {count - 1}. Map its actions to those"
             )

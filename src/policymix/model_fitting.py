@@ -115,11 +115,6 @@ def fit_dynamics(
         actions = count("actions", num_actions, known, rows.action)
     if rows.obs.ndim == 2:
         return _fit_network(rows, actions, layers, settings, seed, progress)
-    if not actions:
-        raise SourceError(
-            "the observations are states' indices but the actions are vectors. "
-            "Give integer actions, or observations as rows of floats"
-        )
     known = gathered.num_states
     states = count("states", num_states, known, rows.obs, rows.next_obs)
     return _fit_table(rows, states, actions, seed)

@@ -90,11 +90,6 @@ def fit_policy(
     rows = checked(gathered.columns)
     discrete = rows.action.ndim == 1
     if rows.obs.ndim == 1:
-        if not discrete:
-            raise SourceError(
-                "the observations are states' indices but the actions are vectors. "
-                "Give integer actions, or observations as rows of floats"
-            )
         states = count("states", num_states, gathered.num_states, rows.obs)
         actions = count("actions", num_actions, gathered.num_actions, rows.action)
         return _fit_table(rows, states, actions, seed)

@@ -12,7 +12,7 @@ from jaxtyping import Array
 from policymix.dynamics import UNKNOWN, LogDensity
 from policymix.errors import SourceError
 from policymix.experts import Experts, SourceTask
-from policymix.host_functions import told_by_host
+from policymix.host_functions import check_actions, check_shapes, told_by_host
 from policymix.types import Discrete, Space
 
 PROBES = 64
@@ -46,7 +46,7 @@ def check_source(source: SourceTask, experts: Experts, observations: Array) -> N
     if isinstance(source.dynamics, LogDensity):
         arguments = (observations, actions, observations)
         densities = _call(source, "log-density", source.dynamics, *arguments)
-        _expect_shape(source, "log-density", densities, ())
+        check_shapes(source.name, "log-density", densities, ())
         if np.any(np.isnan(densities) | (densities == np.inf)):
             raise SourceError(
                 f"source {source.name!r}: its log-density is NaN or +inf. "
@@ -60,7 +60,7 @@ def _check_policy(source: SourceTask, experts: Experts, observations: Array) -> 
     advice = _call(source, "policy", source.policy, observations)
     space = experts.spec.action
     if not isinstance(space, Discrete):
-        _expect_shape(source, "policy", advice, space.shape)
+        check_shapes(source.name, "policy", advice, space.shape)
         _expect_finite(source, "policy", advice, observations)
         low, high = np.array(space.low) - 1e-4, np.array(space.high) + 1e-4
         if np.any((advice < low) | (advice > high)):
@@ -70,14 +70,9 @@ def _check_policy(source: SourceTask, experts: Experts, observations: Array) -> 
             )
         return jnp.asarray(advice, dtype=float)
     if advice.ndim == 1:
-        illegal = advice[~np.isin(advice, np.arange(space.n))]
-        if illegal.size:
-            raise SourceError(
-                f"source {source.name!r}: its policy returns action {illegal[0]}, but "
-                f"the target has actions 0 … {space.n - 1}. Map its actions to those"
-            )
+        check_actions(source.name, advice, space.n)
         return jnp.asarray(advice, dtype=int)
-    _expect_shape(source, "policy", advice, (space.n,))
+    check_shapes(source.name, "policy", advice, (space.n,))
     _expect_finite(source, "policy", advice, observations)
     if np.any(advice < 0) or np.any(np.abs(advice.sum(axis=-1) - 1) > 1e-4):
         raise SourceError(
@@ -92,7 +87,7 @@ def _check_dynamics(
 ) -> None:
     predictions = _call(source, "dynamics", source.dynamics, observations, actions)
     space = experts.spec.observation
-    _expect_shape(source, "dynamics", predictions, space.shape)
+    check_shapes(source.name, "dynamics", predictions, space.shape)
     _expect_finite(source, "dynamics", predictions, observations)
     if isinstance(space, Discrete):
         integers = np.issubdtype(predictions.dtype, np.integer)
@@ -107,7 +102,7 @@ def _check_dynamics(
         return experts.likelihood_of(model, obs, action, obs)
 
     likelihoods = _call(source, "kernel", likelihood, observations, actions)
-    _expect_shape(source, "kernel", likelihoods, ())
+    check_shapes(source.name, "kernel", likelihoods, ())
     _expect_finite(source, "kernel", likelihoods, observations)
 
 
@@ -125,16 +120,6 @@ def _call(
             f"observations ({told}). It must accept arguments of shape "
             f"{[argument.shape[1:] for argument in arguments]}"
         ) from error
-
-
-def _expect_shape(
-    source: SourceTask, part: str, values: np.ndarray, shape: tuple[int, ...]
-) -> None:
-    if values.shape[1:] != shape:
-        raise SourceError(
-            f"source {source.name!r}: its {part} returns shape {values.shape[1:]}, but "
-            f"the target needs {shape}. Select or reorder its outputs"
-        )
 
 
 def _expect_finite(

@@ -93,6 +93,11 @@ def checked(given: Sequence[Any]) -> Transitions:
             f"obs has the shape {obs.shape} but next_obs {next_obs.shape}. Give both "
             "in the same form"
         )
+    if obs.ndim == 1 and action.ndim == 2:
+        raise SourceError(
+            "the observations are states' indices but the actions are vectors. "
+            "Give integer actions, or observations as rows of floats"
+        )
     return Transitions(*map(jnp.asarray, (obs, action, next_obs)))
 
 

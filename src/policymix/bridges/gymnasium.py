@@ -8,13 +8,10 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
 from policymix.bridges.advisor import Advisor
-from policymix.bridges.shaping import Form, Scale, Shaper
+from policymix.bridges.shaping import RESETS, Form, Scale, Shaper
 from policymix.settings import OWN, Settings
 from policymix.sources import SourceLibrary
 from policymix.spaces import spec_of_spaces
-
-RESETS = 8
-"""Observations from which sources are tried before anything is learned."""
 
 
 class ShapedReward(gymnasium.Wrapper):
@@ -42,7 +39,7 @@ class ShapedReward(gymnasium.Wrapper):
         scale: Scale = 1.0,
         discount: float = 0.99,
         form: Form = "lookback",
-        settings: Settings | None = None,
+        settings: Settings = OWN,
         precision: float | None = None,
         seed: int = 0,
     ):
@@ -51,7 +48,6 @@ class ShapedReward(gymnasium.Wrapper):
         chance = env.unwrapped.np_random
         starts = np.array([env.reset(seed=seed + i)[0] for i in range(RESETS)])
         env.unwrapped.np_random = chance  # as if nothing had happened
-        settings = OWN if settings is None else settings
         self.advisor = Advisor(sources, spec, settings, seed, starts)
         self._shaper = Shaper(self.advisor, scale, discount, form, precision, 1)
         self._obs: np.ndarray | None = None

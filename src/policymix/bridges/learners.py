@@ -53,7 +53,7 @@ class Mars(Advised):
         form: MarsForm = "explicit",
         scale: float | Callable[[float], float] = 2.0,
         precision: float | None = None,
-        transfer: Settings | None = None,
+        transfer: Settings = OWN,
         **options: Any,
     ):
         if form not in ("explicit", "lookahead"):
@@ -62,7 +62,7 @@ class Mars(Advised):
             )
         self.sources, self.form, self.scale = sources, form, scale
         self.precision = precision
-        self.transfer = OWN if transfer is None else transfer
+        self.transfer = transfer
         super().__init__(policy, env, **options)
 
     def _setup_model(self) -> None:
@@ -136,13 +136,13 @@ class Mapse(Advised):
         sources: SourceLibrary | None = None,
         *,
         reuse: float = 0.85,
-        transfer: Settings | None = None,
+        transfer: Settings = OWN,
         **options: Any,
     ):
         if not 0.0 <= reuse <= 1.0:
             raise PolicymixError(f"reuse is {reuse}: it must lie between 0 and 1")
         self.sources, self.reuse = sources, reuse
-        self.transfer = OWN if transfer is None else transfer
+        self.transfer = transfer
         super().__init__(policy, env, **options)
 
     def _setup_model(self) -> None:

@@ -22,6 +22,8 @@ from policymix.types import Discrete
 Form = Literal["lookback", "bonus"]
 Scale = float | Callable[[int], float]
 """c, or c after so many steps of the target."""
+RESETS = 8
+"""Observations from which sources are tried before anything is learned."""
 
 
 class Shaper:

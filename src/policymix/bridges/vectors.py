@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from policymix.bridges.advisor import Advisor
-from policymix.bridges.shaping import Form, Scale, Shaper
+from policymix.bridges.shaping import RESETS, Form, Scale, Shaper
 from policymix.errors import MissingExtraError, PolicymixError
 from policymix.settings import OWN, Settings
 from policymix.sources import SourceLibrary
@@ -21,10 +21,6 @@ try:
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
-
-RESETS = 8
-"""Observations from which sources are tried before anything is learned."""
-
 
 LONGEST = 42
 """Characters of a tag that SB3 prints whole: its tables have room for 36, three before
@@ -77,14 +73,13 @@ class VecShapedReward(VecEnvWrapper):
         scale: Scale = 1.0,
         discount: float = 0.99,
         form: Form = "lookback",
-        settings: Settings | None = None,
+        settings: Settings = OWN,
         precision: float | None = None,
         seed: int = 0,
     ):
         super().__init__(venv)
         refuse_normalised(venv)
         spec = spec_of_spaces(venv, "the target")
-        settings = OWN if settings is None else settings
         starts = starts_of(venv)
         self.advisor = Advisor(sources, spec, settings, seed, starts)
         self._shaper = Shaper(

@@ -11,10 +11,9 @@ import numpy as np
 from policymix.catalogue import DOMAINS, TransferTask
 from policymix.dynamics import TableDynamics
 from policymix.experiments.snapshots import (
-    ANGLES,
+    CART,
     EPISODES,
     POINTS,
-    POSITIONS,
     Look,
     files_of,
     percent,
@@ -170,7 +169,7 @@ def look_of(
         arrays["scores"] = rng.normal(scale=100.0, size=EPISODES)
     shapes = {
         "maze": (29 * 29,),
-        "cartpole": (len(ANGLES), len(POSITIONS)),
+        "cartpole": (len(CART.y.values), len(CART.x.values)),
         "lander": (EPISODES, POINTS),
     }
     arrays["weights"] = percent(rng.dirichlet(ones, size=shapes[domain]))

@@ -358,10 +358,10 @@ def test_cartpoles_plane_has_position_across_and_angle_up(everything):
         weights = seen.arrays["weights"][place, :, :, source]
         np.testing.assert_array_equal(image.get_array(), weights)
         assert image.origin == "lower"
-        assert image.get_extent() == pytest.approx([-2.4, 2.4, -0.2, 0.2])
+        assert image.get_extent() == pytest.approx([-2.425, 2.425, -0.20625, 0.20625])
         assert image.get_clim() == (0, 100)
     assert panels[0][0].get_ylabel().endswith("angle (rad)")
-    assert panels[-1][0].get_xlabel() == "position (m)"
+    assert panels[-1][0].get_xlabel() == "cart position x (m)"
 
 
 def test_the_landers_paths_are_where_it_flew(everything):

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from policymix.catalogue import load_task, mean_score
+from policymix.catalogue import load_task, score_of
 from policymix.domains.maze import optimal_policy, rollout_steps, rooms, steps_to_goal
 from policymix.domains.maze_files import load_mazes
-from policymix.episodes import play, policy_of
+from policymix.episodes import policy_of
 from policymix.libraries import maze as maze_library
 from policymix.progress import silent
 from policymix.sources import SourceLibrary
@@ -79,7 +79,7 @@ def test_maze_sources_explain_their_own_room_of_the_target():
 def test_cartpole_sources_balance_at_home(source):
     task = load_task("cartpole")
     home = task.domain.family().variant(source.name)
-    score = mean_score(task.domain, play(home, policy_of(source), 100, FRESH))
+    score = score_of(task.domain, home, policy_of(source), 100, FRESH)
     assert score >= 475
 
 

@@ -12,10 +12,9 @@ from policymix.domains.maze_files import load_mazes
 from policymix.episodes import play
 from policymix.errors import FileFormatError
 from policymix.experiments.snapshots import (
-    ANGLES,
+    CART,
     EPISODES,
     POINTS,
-    POSITIONS,
     SEED,
     VELOCITIES,
     Look,
@@ -151,16 +150,20 @@ def of_plane(weigh):
         return np.stack([share, 1 - share], axis=1)
 
     (drawn,) = plane(MIXED, stub(weights)).values()
-    assert drawn.shape == (len(ANGLES), len(POSITIONS), 2)
+    assert drawn.shape == (len(CART.y.values), len(CART.x.values), 2)
     np.testing.assert_array_equal(drawn.sum(axis=2), 100)
     return drawn[:, :, 0]
 
 
 def test_the_plane_lies_over_position_and_angle():
     by_position = of_plane(lambda x, v, angle, w: (x > 0) * 1.0)
-    np.testing.assert_array_equal(by_position, np.tile(100 * (POSITIONS > 0), (33, 1)))
+    np.testing.assert_array_equal(
+        by_position, np.tile(100 * (CART.x.values > 0), (33, 1))
+    )
     by_angle = of_plane(lambda x, v, angle, w: (angle > 0.105) * 1.0)
-    np.testing.assert_array_equal(by_angle.T, np.tile(100 * (ANGLES > 0.105), (97, 1)))
+    np.testing.assert_array_equal(
+        by_angle.T, np.tile(100 * (CART.y.values > 0.105), (97, 1))
+    )
 
 
 def test_the_plane_averages_over_both_velocities():

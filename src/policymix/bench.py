@@ -323,7 +323,7 @@ def check(
     if out is not None and out.exists() and not out.is_dir():
         raise PolicymixError(f"{out} is a file. Choose a folder for --out")
     if {"sb3", "lander"} & set(parts) and not find_spec("stable_baselines3"):
-        raise MissingExtraError("policymix bench --against", "sb3")
+        raise MissingExtraError("policymix bench --parts sb3 lander", "sb3")
     if {"speed", "lander"} & set(parts):
         use_every_core()
         from policymix.domains.lander import make_lander

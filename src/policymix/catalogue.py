@@ -13,18 +13,24 @@ from jaxtyping import Array, Int
 
 from policymix.domains.base import AbstractDomain, Family
 from policymix.domains.cartpole import cartpole_family, right_source
+from policymix.domains.finite import FiniteDomain, regret_in
+from policymix.domains.inventory import (
+    inventory_family,
+    right_forecast,
+    unforeseen_family,
+)
 from policymix.domains.lander import FAMILY, make_lander
 from policymix.domains.maze import ROOMS, room
 from policymix.domains.maze_files import load_mazes
 from policymix.encoders import AbstractEncoder, Clip, Identity, OneHotGrid
-from policymix.episodes import Episode, Sampled, collect, policy_of, taking_turns
+from policymix.episodes import Sampled, collect, play, policy_of, taking_turns
 from policymix.errors import DomainError, did_you_mean
 from policymix.own_targets import first_observations, own_variant
 from policymix.scaling import prepare
 from policymix.sources import SourceLibrary, library_facts
 from policymix.spaces import spec_of_spaces
 from policymix.types import Observation, TaskSpec
-from policymix.vector_tasks import Variant, copies_of
+from policymix.vector_tasks import Policy, Variant, copies_of
 
 RightSource: TypeAlias = Callable[[Observation], Int[Array, ""]]
 
@@ -45,17 +51,20 @@ class Played(Protocol):
 
 @dataclass(frozen=True)
 class Domain:
-    """A target with its source tasks, and how the paper scores it."""
+    """A target with its source tasks, and how it is scored."""
 
     name: str
     family: Callable[[], Family[Variant]]
     encoder: AbstractEncoder
     measure: str
-    score: Callable[[Played], float]
+    score: Callable[[Played], float] | None
+    """Of an episode; None where a policy's regret is computed instead of played."""
     right: Callable[[tuple[str, ...]], RightSource] | None = None
     """Names of sources → which of them is right in a state."""
     better: Literal["higher", "lower"] = "higher"
     """Which scores are the good ones."""
+    library: str | None = None
+    """Whose shipped sources it uses, if not its own."""
 
     def spec(self) -> TaskSpec:
         """The spaces that target and sources share."""
@@ -94,6 +103,11 @@ def _right_altitude(names: tuple[str, ...]) -> RightSource:
     return lambda obs: jnp.where(obs[1] > SWITCH_ALTITUDE, hover, land)
 
 
+@cache
+def _right_month(names: tuple[str, ...]) -> RightSource:
+    return partial(right_forecast, names, inventory_family().target.capacity)
+
+
 SWITCH_ALTITUDE = 0.5
 """Where a hand-written pilot of the lander hands over from hover to land."""
 
@@ -124,6 +138,24 @@ DOMAINS = {
             "return",
             lambda episode: episode.total,
             _right_altitude,
+        ),
+        Domain(
+            "inventory",
+            inventory_family,  # pyright: ignore[reportArgumentType]
+            OneHotGrid(12, 21),
+            "regret per month",
+            None,
+            _right_month,
+            "lower",
+        ),
+        Domain(
+            "inventory-unforeseen",
+            unforeseen_family,  # pyright: ignore[reportArgumentType]
+            OneHotGrid(12, 21),
+            "regret per month",
+            None,
+            better="lower",
+            library="inventory",
         ),
     )
 }
@@ -195,9 +227,12 @@ class TransferTask:
 
 
 def own_domain(target: Any, horizon: int) -> Domain:
-    """A target of the user's own, scored by its return."""
+    """A target of the user's own, scored by its return, or by regret if it is known."""
     variant, name = own_variant(target, horizon)
     family = Family(name, variant, {})
+    if isinstance(variant, FiniteDomain):
+        measure = "regret per step"
+        return Domain(name, lambda: family, Identity(), measure, None, better="lower")
     return Domain(name, lambda: family, Identity(), "return", lambda e: e.total)
 
 
@@ -205,9 +240,10 @@ def load_task(place: str | Path) -> TransferTask:
     """A domain by name with its shipped sources, or the folder of a library."""
     if str(place) not in DOMAINS and Path(place).exists():
         return _read_task(Path(place))
-    name = find_domain(str(place)).name
-    with as_file(files("policymix") / "data" / "libraries" / name) as folder:
-        return _read_task(folder)
+    domain = find_domain(str(place))
+    home = domain.library or domain.name
+    with as_file(files("policymix") / "data" / "libraries" / home) as folder:
+        return replace(_read_task(folder), target=domain)
 
 
 def _read_task(folder: Path) -> TransferTask:
@@ -238,6 +274,12 @@ def explore(
     return collect(tasks, leader, samples, seed, epsilon)
 
 
-def mean_score(domain: Domain, episodes: list[Episode]) -> float:
-    """The domain's measure, averaged over episodes."""
-    return float(np.mean([domain.score(episode) for episode in episodes]))
+def score_of(
+    domain: Domain, variant: Variant, policy: Policy, episodes: int, seed: int
+) -> float:
+    """A policy by the domain's measure: computed, or averaged over episodes."""
+    if domain.score is None:
+        assert isinstance(variant, FiniteDomain)
+        return float(regret_in(variant)(policy(np.arange(variant.num_states))))
+    played = play(variant, policy, episodes, seed)
+    return float(np.mean([domain.score(episode) for episode in played]))

@@ -11,9 +11,10 @@ from rich.table import Table
 
 from policymix.catalogue import TransferTask, find_domain, load_task
 from policymix.checks import check_task
-from policymix.errors import PolicymixError
+from policymix.files import check_new
+from policymix.libraries.making import source_facts
 from policymix.libraries.training import train_library
-from policymix.problems import settings_of
+from policymix.problems import build_problem, settings_of
 from policymix.progress import bars
 from policymix.runs import FACTS, ROWS, run
 from policymix.sources import fingerprint
@@ -23,8 +24,7 @@ from policymix.training import Row
 def train_sources(domain: str, out: Path, seed: int) -> None:
     """Train a library with bars, save it and show it."""
     find_domain(domain).spec()
-    if out.exists():
-        raise PolicymixError(f"{out} exists already. Choose another folder for --out")
+    check_new(out)
     with bars() as begin:
         library, facts = train_library(domain, seed, begin)
     library.save(out, facts)
@@ -35,8 +35,8 @@ def train_sources(domain: str, out: Path, seed: int) -> None:
 def show_sources(place: str) -> None:
     """Print a table of a library's sources."""
     task = load_task(place)
-    facts = task.facts
-    title = f"{facts['domain']}: {facts['measure']} and model errors of {place}"
+    facts, domain = task.facts, task.domain
+    title = f"{domain.name}: {domain.measure} and model errors of {place}"
     table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("source", no_wrap=True)
     for column in (
@@ -46,6 +46,8 @@ def show_sources(place: str) -> None:
         table.add_column(column, justify="right", no_wrap=True)
     for source in task.sources.sources:
         row = facts["sources"][source.name]
+        if facts["domain"] != domain.name:
+            row = source_facts(domain, source, row["samples"])
         table.add_row(
             source.name,
             f"{row['own_score']:.1f}",
@@ -58,10 +60,12 @@ def show_sources(place: str) -> None:
         )
     console = Console()
     console.print(table)
+    scores = "exact" if domain.score is None else "means of 100 greedy episodes"
     console.print(
-        "Scores are means of 100 greedy episodes. Errors are squared and summed over "
-        "components (tables: share of wrong predictions), on fresh transitions of the "
-        "source's policy; the still error is that of predicting no change at home."
+        f"Scores are {scores}. Errors are squared and summed over components (tables: "
+        "share of wrong predictions; densities: −log P in nats), on fresh transitions "
+        "of the source's policy; the still error is that of predicting no change at "
+        "home (densities: of a guess among all states)."
     )
     console.print(f"made by: {facts['command']}", highlight=False)
 
@@ -79,6 +83,8 @@ def run_methods(
     settings = settings_of(task)
     if steps is not None:
         settings = replace(settings, steps=steps)
+    for method in methods:
+        build_problem(task, method, settings)
     with bars() as begin:
         rows = run(task, methods, settings, seed, trials, out, begin)
     console = Console()
@@ -89,7 +95,8 @@ def run_methods(
 def summary(task: TransferTask, rows: Sequence[Row]) -> Table:
     """Mean and standard error over trials, of the whole run and at its end."""
     trials = 1 + max(row.trial for row in rows)
-    title = f"{task.domain.name}: {task.domain.measure}, {trials} trials"
+    count = f"{trials} trial{'s' if trials > 1 else ''}"
+    title = f"{task.domain.name}: {task.domain.measure}, {count}"
     table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("method", no_wrap=True)
     for column in ("mean of the run", "at the end"):

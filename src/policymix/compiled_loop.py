@@ -82,8 +82,11 @@ def chunk(
         )
         return absorb(problem, plan, carry, choices, outcomes, draws), None
 
-    chances = jax.vmap(draw_one, out_axes=1)(keys, start_keys)
-    return jax.lax.scan(step, carry, chances)[0]
+    draws, starts = jax.vmap(draw_one, out_axes=1)(keys, start_keys)
+    # Steps use these keys for the first time. But with steps and trials transposed,
+    # JAX's check of reuse cannot tell them from their siblings of the same split.
+    draws = draws._replace(key=jax.random.clone(draws.key))
+    return jax.lax.scan(step, carry, (draws, starts))[0]
 
 
 def advance(
@@ -137,6 +140,12 @@ def examine(world: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
         walks,
     )
     return walks.length, walks.total
+
+
+def decide(world: World, trials: Trial, obs: Array) -> Array:
+    """What every trial does in each of many states, exploration aside."""
+    rows = jax.vmap(partial(greedy, world.problem), (None, 0))
+    return jax.vmap(rows, (0, None))(trials, obs)
 
 
 def mesh_of(trials: int) -> Mesh:
@@ -197,6 +206,15 @@ def _examine(
     return _shards(mesh, call, inputs, SHARDED)(arrays, trials, keys)
 
 
+@partial(jax.jit, static_argnums=(0, 1))
+def _decide(mesh: Mesh, rest: World, arrays: World, trials: Trial, obs: Array) -> Array:
+    def call(arrays: World, trials: Trial, obs: Array) -> Array:
+        return decide(eqx.combine(arrays, rest), trials, obs)
+
+    inputs = (WHOLE, SHARDED, WHOLE)
+    return _shards(mesh, call, inputs, SHARDED)(arrays, trials, obs)
+
+
 class CompiledLoop:
     """Trials of a JAX domain; one shard of them on each device.
 
@@ -247,6 +265,14 @@ class CompiledLoop:
             *(self._mesh, self._rest, self._arrays, self._carry.trials, self._exams)
         )
         return np.asarray(lengths)[: self._count], np.asarray(totals)[: self._count]
+
+    def decide(self, obs: np.ndarray) -> np.ndarray:
+        """Greedy actions in these states, one row for each trial."""
+        actions = _decide(
+            *(self._mesh, self._rest, self._arrays, self._carry.trials),
+            jnp.asarray(obs),
+        )
+        return np.asarray(actions)[: self._count]
 
     def wait(self) -> None:
         """Until all that was asked for is done."""

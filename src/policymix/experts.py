@@ -161,7 +161,7 @@ class Experts(eqx.Module):
         dynamics, kernel = model
         if isinstance(dynamics, LogDensity):
             return jnp.maximum(dynamics(obs, action, next_obs), LEAST)
-        prediction = self.encoder(dynamics(obs, action))
+        prediction = self.encoder(jnp.asarray(dynamics(obs, action)))
         observed = self.encoder(next_obs)
         if isinstance(dynamics, CoveredDynamics):
             prediction = jnp.append(prediction, dynamics.distance(obs))

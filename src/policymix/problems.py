@@ -22,16 +22,16 @@ from policymix.own_model import (
     OwnSoftmax,
     WithOwnModel,
 )
-from policymix.settings import OWN, PAPER, Settings
+from policymix.settings import KNOWN, OWN, Settings
 from policymix.sources import SourceLibrary
 from policymix.trial import Problem
 from policymix.types import Box, Discrete, TaskSpec
 
 
 def settings_of(task: TransferTask) -> Settings:
-    """The paper's settings of a domain; for any other those of own targets."""
+    """The settings of a domain; for any other target those of own ones."""
     known = isinstance(task.target, Domain) or not task.is_own
-    return PAPER.get(task.domain.name, OWN) if known else OWN
+    return KNOWN.get(task.domain.name, OWN) if known else OWN
 
 
 def build_problem(

@@ -9,7 +9,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -110,6 +110,8 @@ def conforms(value: Any, expected: Any) -> bool:
         )
     if origin in (typing.Union, types.UnionType):
         return any(conforms(value, part) for part in parts)
+    if origin is Callable:
+        return callable(value)
     if isinstance(value, bool):
         return expected is bool
     if expected is float:

@@ -6,6 +6,7 @@ ENTRY_POINTS = {
     "policymix/TransferMaze-v0": "policymix.domains.environments:make_maze",
     "policymix/TransferCartPole-v0": "policymix.domains.environments:make_cartpole",
     "policymix/TransferSparseLunarLander-v0": "policymix.domains.lander:make_lander",
+    "policymix/Inventory-v0": "policymix.domains.environments:make_inventory",
     "policymix/TransferCheetah-v0": "policymix.domains.cheetah:make_cheetah",
 }
 

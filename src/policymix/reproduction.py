@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
-from policymix.catalogue import DOMAINS, find_domain, load_task
+from policymix.catalogue import find_domain, load_task
 from policymix.errors import FileFormatError
-from policymix.experiments.plans import Experiment, Piece, plan
+from policymix.experiments.plans import SEVERAL, Experiment, Piece, plan
 from policymix.experiments.runner import missing, run_pieces
 from policymix.experiments.store import json_of, read_facts
 from policymix.files import canonical, check_new, write_file
@@ -23,12 +23,13 @@ def reproduce(name: str, out: Path, seed: int, quick: bool) -> None:
     """Run a domain's experiment, or all of them, and report; goes on where it stopped.
 
     Args:
-        name: of a domain, or "all".
+        name: of a domain, or one that stands for several: "all" for the paper's,
+            "inventory" for both inventories.
         out: a new folder, or one that an earlier call with the same numbers left.
         seed: trial t has seed + t.
         quick: few trials.
     """
-    names = list(DOMAINS) if name == "all" else [find_domain(name).name]
+    names = SEVERAL.get(name) or (find_domain(name).name,)
     for domain in names:
         find_domain(domain).spec()
     options = f"{' --seed ' + str(seed) if seed else ''}{' --quick' if quick else ''}"

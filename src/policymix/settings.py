@@ -111,6 +111,33 @@ PAPER = {
 }
 """Settings of the three domains, from the paper's table where it has them."""
 
+INVENTORY = Settings(
+    steps=20_000,
+    horizon=24,
+    evaluate_every=500,
+    evaluation_episodes=1,
+    discount=0.95,
+    epsilon_start=0.1,
+    epsilon_decay=0.98,
+    layers=None,
+    initial_value=-160.0,
+    learning_rate=0.05,
+    shaped_rate=0.05,
+    refresh_every=500,
+    scale=10.0,
+    gate_bonus=0.003,
+    gate_keep=0.98,
+    gate_burden=0.0,
+    own_model=True,
+    mapse_reuse=0.99,
+    ucb_reuse=0.99,
+    exit_rate=0.01,
+)
+"""Of both inventories."""
+
+KNOWN = PAPER | {"inventory": INVENTORY, "inventory-unforeseen": INVENTORY}
+"""Settings of the domains that come with the package."""
+
 OWN = Settings(own_model=True, shaped_rate=Settings.learning_rate)
 """For targets of the user's own. Where no source is any good, a method that is left to
 itself then learns as no transfer does; the paper's slower rate for guided methods cost

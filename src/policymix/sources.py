@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from policymix import dynamics, encoders, kernels, networks, policies
+from policymix.domains import inventory
 from policymix.encoders import AbstractEncoder, Identity, OneHot
 from policymix.errors import FileFormatError, SourceError
 from policymix.experts import Experts, SourceTask, stack_alike
@@ -38,7 +39,7 @@ KINDS = (
     *(policies.ClippedPolicy, policies.SquashedPolicy),
     *(networks.MLP, networks.Perceptron),
     *(dynamics.TableDynamics, dynamics.NetworkDynamics, dynamics.BoundedDynamics),
-    dynamics.CoveredDynamics,
+    *(dynamics.CoveredDynamics, dynamics.LogDensity, inventory.Sales),
 )
 """What a library folder may hold; nothing else is ever built from a file."""
 

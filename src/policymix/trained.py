@@ -14,9 +14,8 @@ import numpy as np
 from jaxtyping import Array
 
 from policymix.belief import Belief
-from policymix.catalogue import TransferTask, find_domain, mean_score
+from policymix.catalogue import TransferTask, find_domain, score_of
 from policymix.encoders import AbstractEncoder
-from policymix.episodes import play
 from policymix.errors import FileFormatError, PolicymixError
 from policymix.files import (
     MANIFEST,
@@ -66,9 +65,12 @@ class TrainedAgent:
         return self._act(rows)
 
     def evaluate(self, episodes: int = 10, seed: int = 6_000_000) -> float:
-        """The mean score of greedy episodes, in the domain's measure."""
-        target = self.task.domain.family().target
-        return mean_score(self.task.domain, play(target, self._act, episodes, seed))
+        """The mean score of greedy episodes, in the domain's measure.
+
+        Where the measure is regret it is computed, and no episode is played.
+        """
+        domain = self.task.domain
+        return score_of(domain, domain.family().target, self._act, episodes, seed)
 
     @property
     def belief(self) -> Belief:

@@ -1,9 +1,10 @@
 """Train many trials of a method on a task: the interface that users meet."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import jax
@@ -13,6 +14,7 @@ import numpy as np
 from policymix.catalogue import TransferTask, load_task
 from policymix.compiled_loop import CompiledLoop
 from policymix.domains.base import AbstractDomain
+from policymix.domains.finite import regret_in
 from policymix.errors import PolicymixError
 from policymix.host_functions import told_by_host
 from policymix.host_loop import HostLoop
@@ -229,16 +231,36 @@ class Work:
 
     def _evaluate(self, step: int) -> list[Row]:
         with _complaints_of_sources():
-            lengths, totals = self.loop.examine()
-        domain = self.task.domain
-        rows = []
-        for place, seed in enumerate(self.seeds.tolist()):
-            episodes = zip(lengths[place], totals[place], strict=True)
-            scores = [domain.score(Result(int(n), float(r))) for n, r in episodes]
-            score = float(np.mean(scores))
-            rows.append(Row(domain.name, self.name, place, seed, step, score))
+            scores = self._scores()
+        domain = self.task.domain.name
+        rows = [
+            Row(domain, self.name, place, seed, step, float(score))
+            for (place, seed), score in zip(
+                enumerate(self.seeds.tolist()), scores, strict=True
+            )
+        ]
         self._check(rows)
         return rows
+
+    def _scores(self) -> Sequence[float] | np.ndarray:
+        """One for each trial: its regret, or the mean over test episodes."""
+        score = self.task.domain.score
+        if score is None:
+            assert isinstance(self.loop, CompiledLoop)
+            regret, states = self._regret
+            return regret(self.loop.decide(states))
+        scores = []
+        for lengths, totals in zip(*self.loop.examine(), strict=True):
+            episodes = zip(lengths, totals, strict=True)
+            found = [score(Result(int(n), float(total))) for n, total in episodes]
+            scores.append(float(np.mean(found)))
+        return scores
+
+    @cached_property
+    def _regret(self) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+        """How policies are judged where values are known, and all states."""
+        target: Any = self.task.domain.family().target
+        return regret_in(target), np.arange(target.num_states)
 
     def _check(self, rows: list[Row]) -> None:
         """Stop at the first number that is not finite."""

@@ -13,9 +13,15 @@ from jaxtyping import Array, Int
 
 from policymix.domains.base import AbstractDomain, Step
 from policymix.domains.cartpole import cartpole_family
+from policymix.domains.inventory import inventory_family, unforeseen_family
 from policymix.domains.maze_files import load_mazes
 from policymix.domains.maze_generator import generate_mazes
-from policymix.domains.pictures import Picture, draw_cartpole, draw_maze
+from policymix.domains.pictures import (
+    Picture,
+    draw_cartpole,
+    draw_inventory,
+    draw_maze,
+)
 from policymix.errors import DomainError
 from policymix.types import Discrete, DiscreteAction, Key, Observation, Space
 
@@ -135,3 +141,16 @@ def make_cartpole(
 ) -> DomainEnv:
     """Transfer-CartPole's target (None), "rough", "slippery" or "long-pole"."""
     return DomainEnv(cartpole_family().variant(source), draw_cartpole, render_mode)
+
+
+def make_inventory(
+    source: str | None = None,
+    unforeseen: bool = False,
+    render_mode: str | None = None,
+) -> DomainEnv:
+    """Inventory's target (None), or a world in which a forecast holds, by its name.
+
+    `unforeseen` takes the target that no forecast describes.
+    """
+    family = unforeseen_family() if unforeseen else inventory_family()
+    return DomainEnv(family.variant(source), draw_inventory, render_mode)

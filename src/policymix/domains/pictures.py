@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt8
 
 from policymix.domains.cartpole import CartPole
+from policymix.domains.inventory import Inventory
 from policymix.domains.maze import Maze, rooms
 
 Picture: TypeAlias = UInt8[np.ndarray, "height width 3"]
@@ -40,6 +41,8 @@ WIDTH, HEIGHT = 600, 400
 GROUND = 290
 """Row of pixels where the wheels touch the track."""
 METRE = 110
+SHELF = 10
+"""Boxes on one shelf of a store."""
 FORCES = (5.0, 75.0)
 """What the colours mean: the paper's rough and slippery surfaces."""
 
@@ -76,6 +79,26 @@ def draw_cartpole(cart: CartPole, obs: Float[np.ndarray, "4"]) -> Picture:
     tip = hinge[0] + length * np.sin(angle), hinge[1] - length * np.cos(angle)
     _rod(canvas, hinge, tip, 5.0, WOOD)
     _disc(canvas, hinge, 4.0, PAPER)
+    return np.rint(canvas).astype(np.uint8)
+
+
+def draw_inventory(store: Inventory, obs: Int[np.ndarray, ""]) -> Picture:
+    """Shelves with the stock in boxes; below, mean demand by month, this one in red."""
+    canvas = np.full((HEIGHT, WIDTH, 3), PAPER, np.float32)
+    month, stock = divmod(int(obs), store.capacity + 1)
+    for place in range(store.capacity):
+        row, column = divmod(place, SHELF)
+        centre = 75.0 + 50 * column, GROUND - 75.0 - 50 * row
+        colour = WOOD if place < stock else TINTS[0]
+        _bar(canvas, centre, (21.0, 21.0), 4.0, colour)
+    for row in range(-(-store.capacity // SHELF)):
+        _bar(canvas, (WIDTH / 2, GROUND - 50.0 - 50 * row), (260.0, 2.0), 1.0, INK)
+    demand = np.asarray(store.demand, float)
+    means = demand @ np.arange(demand.shape[1])
+    for place, mean in enumerate(means):
+        height = 4.0 + 40 * mean / means.max()
+        centre = 75.0 + 450 * place / max(len(means) - 1, 1), HEIGHT - 20.0 - height
+        _bar(canvas, centre, (12.0, height), 3.0, RED if place == month else SLIPPERY)
     return np.rint(canvas).astype(np.uint8)
 
 

@@ -6,7 +6,7 @@ The decisions are explained in docs/paper.md under the same numbers.
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from policymix.settings import PAPER, Settings
+from policymix.settings import KNOWN, OWN, PAPER, Settings
 
 DECISIONS = {
     1: "the maze has 29 × 29 cells, since the mixture has 58 = 29 + 29 inputs",
@@ -96,7 +96,7 @@ def explain(domain: str, settings: Settings) -> list[Explained]:
 
 def _explain(domain: str, name: str, settings: Settings) -> Explained:
     known, value = ORIGINS[name], getattr(settings, name)
-    usual = getattr(PAPER.get(domain, Settings()), name)
+    usual = getattr(KNOWN.get(domain, OWN), name)
     paper = getattr(known, domain) if domain in PAPER else None
     same = usual if paper == "table" else paper
     if paper is not None and value == same:
@@ -104,7 +104,10 @@ def _explain(domain: str, name: str, settings: Settings) -> Explained:
     if value != usual:
         return Explained(name, value, paper, f"changed for this run from {usual}")
     if domain not in PAPER:
-        return Explained(name, value, None, "default for tasks that the paper has not")
+        chosen = "default for tasks that the paper has not"
+        if value != getattr(OWN, name):
+            chosen = "chosen for this domain on seeds from 1000 on"
+        return Explained(name, value, None, chosen)
     number = known.decision
     assert number is not None, f"{name} of {domain} needs a reason"
     kind = "not given" if paper is None else "deviation"

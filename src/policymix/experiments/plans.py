@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from policymix.catalogue import TransferTask
 from policymix.problems import settings_of
-from policymix.settings import Settings
+from policymix.settings import PAPER, Settings
 
 METHODS = ("mars", "mapse", "caps", "ucb")
 FORMS = ("mars-explicit", "mars-lookahead", "mars-reward")
@@ -21,6 +21,10 @@ SWEEPS = {
 }
 """Method → setting and values: figures 5 to 7 of the paper's appendix."""
 
+INVENTORIES = ("inventory", "inventory-unforeseen")
+SEVERAL = {"all": tuple(PAPER), "inventory": INVENTORIES}
+"""Names that stand for several domains: those of the paper, and both inventories."""
+
 TRIALS = {"maze": 20, "cartpole": 20, "lander": 10}
 LOOKS = {
     "maze": (0, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000),
@@ -32,18 +36,32 @@ LOOKS = {
         *(0, 1_000, 2_500, 5_000, 7_500, 10_000, 15_000, 20_000, 25_000, 35_000),
         50_000,
     ),
+    **dict.fromkeys(
+        INVENTORIES, (0, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
+    ),
 }
 """Samples after which the mixture is looked at; those of figure 3 are among them."""
 FIGURE_3 = {
     "maze": (0, 5_000, 10_000, 20_000, 50_000, 100_000),
     "cartpole": (0, 100, 500, 1_000, 2_500, 5_000),
     "lander": (0, 10_000, 25_000, 50_000),
+    **dict.fromkeys(INVENTORIES, (0, 100, 500, 1_000, 2_000, 20_000)),
 }
 
-QUICK = {"maze": (2, 120_000), "cartpole": (4, 10_000), "lander": (2, 10_000)}
+QUICK = {
+    "maze": (2, 120_000),
+    "cartpole": (4, 10_000),
+    "lander": (2, 10_000),
+    **dict.fromkeys(INVENTORIES, (4, 4_000)),
+}
 """Trials and samples of an experiment that takes about two minutes."""
 
-EFFORT = {"maze": (35.0, 1.0), "cartpole": (27.0, 9.0), "lander": (230.0, 180.0)}
+EFFORT = {
+    "maze": (35.0, 1.0),
+    "cartpole": (27.0, 9.0),
+    "lander": (230.0, 180.0),
+    **dict.fromkeys(INVENTORIES, (120.0, 10.0)),
+}
 """Seconds for a million samples on two cores, with and without a mixture."""
 COMPILING = 4.0
 """Seconds, roughly, before a piece takes its first step."""

@@ -117,9 +117,12 @@ def check_piece(experiment: Experiment, piece: Piece, folder: Path) -> None:
     wanted["status"] = "finished"
     for name in SAME:
         if found.get(name) != wanted[name]:
+            was, now = found.get(name), wanted[name]
             raise FileFormatError(
                 folder / FACTS,
                 name,
-                "not what this experiment would run",
+                "not what this experiment would run"
+                if isinstance(now, dict)
+                else f"{was!r}, but this experiment would have {now!r}",
                 "Choose another folder for --out, or delete this one to run it again",
             )

@@ -19,10 +19,39 @@ FORMAT, VERSION = "policymix snapshots", 1
 SEED = 6_500_000
 """Of the episodes that are played to look at a mixture."""
 EPISODES, POINTS = 10, 100
-POSITIONS = np.linspace(-2.4, 2.4, 97)
-ANGLES = np.linspace(-0.2, 0.2, 33)
 VELOCITIES = np.linspace(-0.5, 0.5, 5)
 """Figure 3 averages over these, of the cart and of the pole."""
+
+
+class Axis(NamedTuple):
+    """One side of a map."""
+
+    label: str
+    values: np.ndarray
+    ticks: tuple[float, ...]
+
+
+class Plane(NamedTuple):
+    """A map over two numbers of a state."""
+
+    x: Axis
+    y: Axis
+    note: str = ""
+    """What became of the others."""
+
+
+CART = Plane(
+    Axis("cart position x (m)", np.linspace(-2.4, 2.4, 97), (-2, 0, 2)),
+    Axis("pole angle (rad)", np.linspace(-0.2, 0.2, 33), (-0.2, 0, 0.2)),
+    ", velocities averaged",
+)
+STORE = Plane(
+    Axis("month", np.arange(1, 13), (1, 5, 9)),
+    Axis("stock", np.arange(21), (0, 10, 20)),
+)
+PLANES = {"cartpole": CART, "inventory": STORE, "inventory-unforeseen": STORE}
+OWN_MODEL = "own model"
+"""What the mixture's last component is called, if it has one more than sources."""
 
 Arrays = dict[str, np.ndarray]
 
@@ -93,11 +122,20 @@ def plane(task: TransferTask, agent: TrainedAgent) -> Arrays:
     """The weights over position and angle, averaged over velocities."""
     del task
     angle, position, cart, pole = np.meshgrid(
-        ANGLES, POSITIONS, VELOCITIES, VELOCITIES, indexing="ij"
+        CART.y.values, CART.x.values, VELOCITIES, VELOCITIES, indexing="ij"
     )
     obs = np.stack([position, cart, angle, pole], axis=-1).astype(np.float32)
     weights = agent.belief.weights_of(obs.reshape(-1, 4))
     return {"weights": percent(weights.reshape(*angle.shape, -1).mean(axis=(2, 3)))}
+
+
+def store(task: TransferTask, agent: TrainedAgent) -> Arrays:
+    """The weights for every stock and month."""
+    del task
+    months, stocks = len(STORE.x.values), len(STORE.y.values)
+    weights = agent.belief.weights_of(np.arange(months * stocks))
+    by_month = weights.reshape(months, stocks, -1)
+    return {"weights": percent(by_month.swapaxes(0, 1))}
 
 
 def paths(task: TransferTask, agent: TrainedAgent) -> Arrays:
@@ -111,7 +149,7 @@ def paths(task: TransferTask, agent: TrainedAgent) -> Arrays:
     return {
         "places": np.stack([obs[:, :2] for obs in taken]).astype(np.float32),
         "weights": percent(np.stack(weights)),
-        "scores": np.array([task.domain.score(episode) for episode in episodes]),
+        "scores": np.array([episode.total for episode in episodes]),
     }
 
 
@@ -119,6 +157,8 @@ VIEWS: dict[str, Callable[[TransferTask, TrainedAgent], Arrays]] = {
     "maze": cells,
     "cartpole": plane,
     "lander": paths,
+    "inventory": store,
+    "inventory-unforeseen": store,
 }
 """How a domain's mixture is drawn."""
 
@@ -127,14 +167,17 @@ def files_of(task: TransferTask, looks: Sequence[Look]) -> dict[str, bytes]:
     """The files of a snapshots folder; none without looks."""
     if not looks:
         return {}
-    facts = {
-        "domain": task.domain.name,
-        "sources": list(task.sources.names),
-        "steps": [look.step for look in looks],
-    }
     arrays = {
         name: np.stack([look.arrays[name] for look in looks])
         for name in looks[0].arrays
+    }
+    names = list(task.sources.names)
+    if "weights" in arrays and arrays["weights"].shape[-1] > len(names):
+        names.append(OWN_MODEL)
+    facts = {
+        "domain": task.domain.name,
+        "sources": names,
+        "steps": [look.step for look in looks],
     }
     return pack(FORMAT, VERSION, facts, arrays)
 

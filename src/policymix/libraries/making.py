@@ -9,9 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from policymix.catalogue import Domain, mean_score
+from policymix.catalogue import Domain, score_of
+from policymix.dynamics import LogDensity
 from policymix.dynamics_fitting import Transitions, errors
-from policymix.episodes import collect, play, policy_of
+from policymix.episodes import collect, policy_of
 from policymix.experts import SourceTask
 from policymix.sources import SourceLibrary
 from policymix.types import Discrete
@@ -31,11 +32,9 @@ def source_facts(
     own, target = family.variant(source.name), family.target
     own_error, own_still = probe_errors(domain, source, own, policy)
     target_error, target_still = probe_errors(domain, source, target, policy)
-    home = play(own, policy, episodes, OWN_SEED)
-    away = play(target, policy, episodes, TARGET_SEED)
     return {
-        "own_score": mean_score(domain, home),
-        "zero_shot": mean_score(domain, away),
+        "own_score": score_of(domain, own, policy, episodes, OWN_SEED),
+        "zero_shot": score_of(domain, target, policy, episodes, TARGET_SEED),
         "own_error": own_error,
         "own_still": own_still,
         "target_error": target_error,
@@ -49,15 +48,26 @@ def probe_errors(
 ) -> tuple[float, float]:
     """Error of a model, and of "nothing changes", on fresh transitions of a task.
 
-    Squared and summed over components; for tables the share of wrong predictions.
+    Squared and summed over components; for tables the share of wrong predictions; for
+    densities −log P̂ in nats, and that of a guess among all states.
     """
     data = collect(copies_of(variant, 16), policy, PROBES, PROBE_SEED)
     model: Callable = source.dynamics
+    if isinstance(model, LogDensity):
+        nats = -np.asarray(jax.vmap(model)(*map(jnp.asarray, data)))
+        return float(nats.mean()), float(np.log(count_of(domain)))
     if isinstance(domain.spec().observation, Discrete):
         predicted = np.asarray(jax.vmap(model)(data.obs, data.action))
         wrong, moved = predicted != data.next_obs, data.obs != data.next_obs
         return float(wrong.mean()), float(moved.mean())
     return errors(model, Transitions(*map(jnp.asarray, data)), domain.encoder)
+
+
+def count_of(domain: Domain) -> int:
+    """How many states a domain has."""
+    space = domain.spec().observation
+    assert isinstance(space, Discrete)
+    return space.n
 
 
 def library_record(

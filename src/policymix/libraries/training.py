@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from policymix.catalogue import find_domain
+from policymix.errors import DomainError
 from policymix.libraries.making import library_record, make_library, source_facts
 from policymix.progress import Begin, silent
 from policymix.sources import SourceLibrary
@@ -16,7 +17,7 @@ def train_library(
     """Train every source of a domain.
 
     Args:
-        domain_name: maze, cartpole or lander.
+        domain_name: of a domain that has sources of its own.
         seed: source i is trained with seed + i.
         begin: reports on the parts of the work.
 
@@ -24,6 +25,11 @@ def train_library(
         The library, and the facts to save with it.
     """
     domain = find_domain(domain_name)
+    if domain.library is not None:
+        raise DomainError(
+            f"{domain.name} uses the sources of {domain.library}. Train those: "
+            f"policymix sources train {domain.library}"
+        )
     variants = domain.family().sources
     train: Callable[..., Any] = import_module(
         f"policymix.libraries.{domain.name}"

@@ -1,11 +1,12 @@
 """What the mixture believed during training, as the page's scrubber reads it."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from policymix.domains.maze_files import load_mazes
-from policymix.experiments.snapshots import ANGLES, POSITIONS
+from policymix.experiments.snapshots import PLANES, Axis, Plane
 from policymix.reports.lines import plain
 from policymix.reports.palette import SOURCES
 from policymix.reports.results import Results, Seen
@@ -16,7 +17,8 @@ def belief_of(results: Results) -> dict[str, Any] | None:
     seen = results.seen.get("mars")
     if seen is None or "weights" not in seen.arrays:
         return None
-    views = {"maze": cells, "cartpole": plane, "lander": paths}
+    views = {"maze": cells, "lander": paths}
+    views |= {name: partial(plane, sides) for name, sides in PLANES.items()}
     if results.domain not in views:
         return None
     sources = [
@@ -42,12 +44,16 @@ def cells(seen: Seen) -> dict[str, Any]:
     }
 
 
-def plane(seen: Seen) -> dict[str, Any]:
-    """CartPole's position and angle."""
+def plane(sides: Plane, seen: Seen) -> dict[str, Any]:
+    """Two numbers of a state."""
+
+    def side(axis: Axis) -> dict[str, Any]:
+        return {"label": axis.label, "values": plain(axis.values)}
+
     return {
         "kind": "plane",
-        "x": {"label": "cart position x (m)", "values": plain(POSITIONS)},
-        "y": {"label": "pole angle (rad)", "values": plain(ANGLES)},
+        "x": side(sides.x),
+        "y": side(sides.y),
         "weights": seen.arrays["weights"].tolist(),
     }
 

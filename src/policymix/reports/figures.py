@@ -16,6 +16,7 @@ from policymix.reports.analysis import measure, profiles
 from policymix.reports.palette import SWEEP, style
 from policymix.reports.results import Results
 from policymix.reports.statistics import Interval, mean, standard_error
+from policymix.settings import PAPER
 
 PRINT: Any = {
     "font.size": 9,
@@ -34,6 +35,8 @@ TITLES = {
     "maze": "Transfer-Maze",
     "cartpole": "Transfer-CartPole",
     "lander": "Transfer-SparseLunarLander",
+    "inventory": "Inventory",
+    "inventory-unforeseen": "Inventory, unforeseen demand",
 }
 SETTINGS = {
     "mapse_reuse": "MAPSE, reuse p (p_t = p^episode)",
@@ -123,12 +126,13 @@ def curves(results: Results) -> Figure:
 def sweeps(results: Results) -> Figure:
     """The paper's appendix: the values of one setting, for each method that has one."""
     count = len(results.sweeps)
+    usual = " (the paper's)" if results.domain in PAPER else " (ours)"
     figure = Figure(figsize=(3.4 * count + 0.4, 3.2), layout="constrained")
     panels = figure.subplots(1, count, squeeze=False, sharey=True)[0]
     for axes, (key, values) in zip(panels, results.sweeps.items(), strict=True):
         own = results.facts["settings"][key[1]]
         for colour, (value, curve) in zip(SWEEP, values.items(), strict=False):
-            label = f"{value:g}" + (" (the paper's)" if value == own else "")
+            label = f"{value:g}" + (usual if value == own else "")
             plot(axes, curve, label, colour)
         prepare(axes, results)
         axes.set_title(SETTINGS.get(key[1], key[1]))

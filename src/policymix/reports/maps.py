@@ -1,5 +1,7 @@
 """Figures of the mixture during training (figure 3) and of the mazes (figure 4)."""
 
+from functools import partial
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -12,7 +14,7 @@ from policymix.domains.maze import Maze
 from policymix.domains.maze_files import load_mazes
 from policymix.domains.pictures import draw_maze
 from policymix.experiments.plans import FIGURE_3
-from policymix.experiments.snapshots import ANGLES, POSITIONS
+from policymix.experiments.snapshots import PLANES, Plane
 from policymix.reports.figures import thousands, title_of
 from policymix.reports.palette import SOURCES
 from policymix.reports.results import Results, Seen
@@ -70,10 +72,10 @@ def cells(seen: Seen, places: list[int]) -> Figure:
     return figure
 
 
-def plane(seen: Seen, places: list[int]) -> Figure:
-    """A heat-map for each source over position and angle."""
+def plane(sides: Plane, seen: Seen, places: list[int]) -> Figure:
+    """A heat-map for each source over two numbers of a state."""
     figure, panels = grid_of(len(seen.sources), len(places), (1.5, 1.2))
-    extent = (POSITIONS[0], POSITIONS[-1], ANGLES[0], ANGLES[-1])
+    extent = (*ends(sides.x.values), *ends(sides.y.values))
     for column, place in enumerate(places):
         heading(panels[0, column], seen, place)
         for row, name in enumerate(seen.sources):
@@ -88,14 +90,19 @@ def plane(seen: Seen, places: list[int]) -> Figure:
                 cmap="cividis",
             )
             if column == 0:
-                axes.set(yticks=(-0.2, 0, 0.2))
-                axes.set_ylabel(f"{name}\nangle (rad)", fontsize=8.5)
+                axes.set(yticks=sides.y.ticks)
+                axes.set_ylabel(f"{name}\n{sides.y.label}", fontsize=8.5)
             if row == len(seen.sources) - 1:
-                axes.set(xticks=(-2, 0, 2))
-                axes.set_xlabel("position (m)", fontsize=8.5)
-    label = "weight a(s), %, velocities averaged"
-    figure.colorbar(BAR, ax=panels, shrink=0.8, label=label)
+                axes.set(xticks=sides.x.ticks)
+                axes.set_xlabel(sides.x.label, fontsize=8.5)
+    figure.colorbar(BAR, ax=panels, shrink=0.8, label=f"weight a(s), %{sides.note}")
     return figure
+
+
+def ends(values: np.ndarray) -> tuple[float, float]:
+    """Where a row of cells begins and ends, half a cell beyond the middles."""
+    half = (values[1] - values[0]) / 2
+    return float(values[0] - half), float(values[-1] + half)
 
 
 def paths(seen: Seen, places: list[int]) -> Figure:
@@ -126,7 +133,11 @@ def paths(seen: Seen, places: list[int]) -> Figure:
     return figure
 
 
-VIEWS = {"maze": cells, "cartpole": plane, "lander": paths}
+VIEWS = {
+    "maze": cells,
+    "lander": paths,
+    **{name: partial(plane, sides) for name, sides in PLANES.items()},
+}
 """How a domain's mixture is drawn."""
 
 

@@ -31,10 +31,12 @@ LAYERS = (
     {"experiments"},
     {"reports"},
     {"reproduction"},
-    {"commands", "demo", "bench_contests", "bridges"},
-    {"bench_contestants"},
+    {"commands", "demo", "bench_contests", "bridges", "argument_rules", "manual"},
+    {"bench_contestants", "usage"},
     {"bench"},
+    {"arguments"},
     {"cli", "__init__"},
+    {"__main__"},
 )
 LAYER = {module: depth for depth, layer in enumerate(LAYERS) for module in layer}
 FILES = sorted(ROOT.rglob("*.py"))

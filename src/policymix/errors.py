@@ -4,14 +4,27 @@ import difflib
 from collections.abc import Iterable
 
 
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """The name that was probably meant: begun or nearly so, in any case."""
+    known = {other.lower(): other for other in names}
+    given = name.lower()
+    begun = [other for other in known if given and other.startswith(given)]
+    found = [*begun, *difflib.get_close_matches(given, known, n=1)]
+    return known[found[0]] if found else None
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """A guess at what was meant, to end a message with; empty without a likely one."""
-    close = difflib.get_close_matches(name, list(names), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    meant = closest(name, names)
+    return "" if meant is None else f" Did you mean {meant!r}?"
 
 
 class PolicymixError(Exception):
     """The base of every error that this package raises on purpose."""
+
+
+class UsageError(PolicymixError, ValueError):
+    """A command line asks for something that does not exist or cannot be."""
 
 
 class SourceError(PolicymixError, ValueError):

@@ -113,7 +113,7 @@ class Method(eqx.Module):
     Args:
         trust: weights of Φ; None uses no potential at all.
         form: where c·Φ enters, see `potentials`.
-        scale: c.
+        scale: the c of c·Φ.
         own: weight of the learner's own values in decisions; 0 follows Φ alone.
         reuse: how often an action drawn from Φ replaces the learner's.
         guidance: share of exploration that is led by the sources in turn instead of

@@ -59,8 +59,8 @@ class FittedDynamics(NamedTuple):
     """A model, and how wrong it is on transitions that its training never saw."""
 
     model: Any
-    """(obs, action) -> next_obs, in raw units: a `NetworkDynamics`, whose encoder holds
-    the spread of its data, or a `TableDynamics`."""
+    """(obs, action) -> next_obs, in raw units; it is a `NetworkDynamics`, whose encoder
+    holds the spread of its data, or a `TableDynamics`."""
     error: float
     """Mean squared error, summed over components, in units of the data's spread; for
     a table the share of wrong predictions."""

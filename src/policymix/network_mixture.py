@@ -75,7 +75,7 @@ class NetworkMixture(AbstractMixture[Descent[Parameters]]):
 
     Args:
         encoder: turns an observation into the network's input.
-        num_sources: n.
+        num_sources: how many there are, n.
         num_inputs: length of an encoded observation.
         layers: hidden layers.
         learning_rate: λ of algorithm 2.

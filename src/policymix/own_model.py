@@ -179,7 +179,7 @@ class OwnSoftmax(AbstractOwnModel[Descent[MLP]]):
 class OwnTable(AbstractOwnModel[Float[Array, "states actions states"]]):
     """Counts of next states, for small discrete tasks.
 
-    P̂(s'|s,a) = (count + δ) / (total + δ·states), so an unseen pair predicts nothing.
+    P̂(s'∣s,a) = (count + δ) / (total + δ·states), so an unseen pair predicts nothing.
     """
 
     replays: ClassVar[bool] = False

@@ -1,0 +1,5 @@
+"""`python -m policymix` is `policymix`."""
+
+from policymix.cli import main
+
+main()

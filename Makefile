@@ -1,9 +1,9 @@
-# make demo, make test: all that a fresh clone needs is Python >= 3.11, make and a package index.
+# make demo, make test, make docs: all that a fresh clone needs is Python >= 3.11, make and a package index.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 
 demo: .venv/installed
 	$(BIN)/policymix demo
@@ -16,12 +16,18 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright
 
+docs: .venv/installed-docs
+	rm -rf docs/_build
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+	@echo 'open docs/_build/html/index.html'
+
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks/sources.py
 	$(BIN)/python benchmarks/lander_step.py
 
 clean:
-	rm -rf .venv
+	rm -rf .venv docs/_build
 
 .venv/installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "policymix needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
@@ -30,5 +36,9 @@ clean:
 	touch $@
 
 .venv/installed-dev: .venv/installed
-	$(PIP) --editable '.[dev,box2d,sb3,mujoco,minari,tensorboard]'
+	$(PIP) --editable '.[dev,docs,box2d,sb3,mujoco,minari,tensorboard]'
+	touch $@
+
+.venv/installed-docs: .venv/installed
+	$(PIP) --editable '.[docs]'
 	touch $@

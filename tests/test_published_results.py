@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from policymix.catalogue import load_task
-from policymix.experiments.plans import TRIALS, plan
+from policymix.experiments.plans import INVENTORIES, TRIALS, plan
 from policymix.experiments.runner import missing
 from policymix.reports.analysis import measure
 from policymix.reports.claims import claims, show
@@ -51,3 +52,28 @@ def test_the_page_has_the_figures_of_the_rows(published, page, domain):
 def test_the_page_answers_every_claim(published, page, domain):
     for verdict in claims(published[domain]):
         assert f"| {verdict.claim} | **{verdict.answer}** |" in page
+
+
+@pytest.fixture(scope="module")
+def inventories():
+    everything = read_results(ROOT / "results-inventory")
+    return {results.domain: results for results in everything}
+
+
+@pytest.mark.parametrize("domain", INVENTORIES)
+def test_the_inventories_were_run_with_todays_settings(inventories, domain):
+    experiment = plan(load_task(domain), seed=0, quick=False)
+    assert missing(experiment, ROOT / "results-inventory" / domain) == []
+    page = (ROOT / "docs" / "inventory.md").read_text("utf-8")
+    for row in measure(inventories[domain]):
+        assert f"| `{row.method}` | {show(row.area)} | {show(row.end)} |" in page
+
+
+def test_the_inventories_meet_their_bars(inventories):
+    foreseen, unforeseen = (inventories[domain] for domain in INVENTORIES)
+    areas = {row.method: row.area_mean for row in measure(foreseen)}
+    assert areas["mars"] <= areas["scratch"] / 4
+    seen = foreseen.seen["mars"]
+    assert np.all(seen.arrays["right"][seen.steps.index(2_000)] >= 0.95)
+    last = {name: curve.scores[-4:].mean() for name, curve in unforeseen.curves.items()}
+    assert last["mars"] <= 1.1 * last["scratch"]

@@ -10,14 +10,24 @@ from policymix.policies import table_policy
 from policymix.progress import Begin
 
 
+def forecast_source(name: str, world: Inventory) -> SourceTask:
+    """A forecast as a source: the best orders, and the likelihood of sales, if it held.
+
+    Args:
+        name: of the forecast.
+        world: an inventory whose demand is the forecast's.
+    """
+    orders = jnp.asarray(solve(world.tables(), world.discount).policy)
+    policy = table_policy(orders, world.largest_order + 1)
+    return SourceTask(name, policy, LogDensity(Sales(world.demand, world.capacity)))
+
+
 def train_source(
-    name: str, inventory: Inventory, seed: int, begin: Begin
+    name: str, world: Inventory, seed: int, begin: Begin
 ) -> tuple[SourceTask, int]:
     """One source, and the samples it took: none, for nothing is left to chance."""
     del seed
-    advance = begin(f"{name}: orders", 1, "cost")
-    best = solve(tables := inventory.tables(), inventory.discount)
-    advance(1, float((inventory.discount - 1) * best.values @ tables.start))
-    policy = table_policy(jnp.asarray(best.policy), inventory.largest_order + 1)
-    sales = Sales(inventory.demand, inventory.capacity)
-    return SourceTask(name, policy, LogDensity(sales)), 0
+    advance = begin(f"{name}: orders", 1, "states")
+    source = forecast_source(name, world)
+    advance(1, float(world.num_states))
+    return source, 0

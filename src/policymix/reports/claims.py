@@ -238,15 +238,13 @@ def quarter(results: Results) -> Verdict:
 
 def harmless(results: Results) -> Verdict:
     """What forecasts cost that do not hold."""
-    claim = "Where no forecast holds, MARS ends within 10 % of no transfer, or better"
+    claim = "Where no forecast holds, MARS ends as well as no transfer, or better"
     missing = absent(results, claim, "mars", "scratch")
     if missing:
         return missing
-    last = ends(results)
-    bounds = difference(1.1 * last["scratch"], last["mars"], mean)
-    gained = gain(results, "mars", "scratch", at_end=True)
-    text = compare(results, "mars", "scratch", gained, at_end=True)
-    return Verdict(claim, judge(bounds), text)
+    bounds = gain(results, "mars", "scratch", at_end=True)
+    text = compare(results, "mars", "scratch", bounds, at_end=True)
+    return Verdict(claim, judge(bounds, margin(results)), text)
 
 
 OWN_CLAIMS: dict[str, Callable[[Results], Verdict]] = {

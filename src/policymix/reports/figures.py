@@ -38,6 +38,8 @@ TITLES = {
     "inventory": "Inventory",
     "inventory-unforeseen": "Inventory, unforeseen demand",
 }
+LINEAR = {"inventory": 0.1, "inventory-unforeseen": 0.1}
+"""Domains whose scores span decades, and up to where their axis is linear."""
 SETTINGS = {
     "mapse_reuse": "MAPSE, reuse p (p_t = p^episode)",
     "ucb_reuse": "UCB, reuse p (p_t = p^episode)",
@@ -72,6 +74,10 @@ def prepare(axes: Axes, results: Results) -> None:
     measure = results.facts["measure"]
     axes.set(xlabel="samples of the target", ylabel=f"{measure} (test)")
     axes.xaxis.set_major_formatter(FuncFormatter(thousands))
+    if results.domain in LINEAR:
+        axes.set_yscale("symlog", linthresh=LINEAR[results.domain])
+        axes.yaxis.set_major_formatter(FuncFormatter(thousands))
+        axes.set_ylim(bottom=0)
     axes.margins(x=0.01)
 
 

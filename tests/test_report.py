@@ -174,8 +174,8 @@ def test_the_page_names_its_command_and_its_domains(made):
     assert data["command"] == COMMAND
     assert COMMAND in made["page"].text
     assert list(d["name"] for d in data["domains"]) == sorted(SOURCES)
-    for title in figures.TITLES.values():
-        assert title in data["title"]
+    for domain in SOURCES:
+        assert figures.title_of(domain) in data["title"]
     assert re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d UTC", data["made"])
 
 

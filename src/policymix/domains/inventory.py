@@ -119,7 +119,7 @@ class Inventory(FiniteDomain):
         )
 
 
-def poisson(means: Sequence[float]) -> Float[Array, "months demands"]:
+def poisson(means: Sequence[float | int]) -> Float[Array, "months demands"]:
     """Independent customers: so many in each month on average."""
     demands = np.arange(LARGEST_DEMAND + 1)
     factorials = np.cumsum(np.log(np.maximum(demands, 1)))

@@ -173,30 +173,32 @@ def name_of(method: str, trial: int, step: int) -> str:
 
 def read_row(path: Path, number: int, line: str, facts: dict[str, Any]) -> Row:
     """One line, checked against the facts of its run."""
+    try:
+        return parse_row(line, facts)
+    except ValueError as error:
+        problem = str(error)
+    raise FileFormatError(path, f"line {number}", problem, RESTORE)
 
-    def wrong(problem: str) -> FileFormatError:
-        return FileFormatError(path, f"line {number}", problem, RESTORE)
 
+def parse_row(line: str, facts: dict[str, Any]) -> Row:
+    """The values of a line; a ValueError says what is wrong with them."""
     parts = line.split(",")
     if len(parts) != len(Row._fields):
-        raise wrong(f"{len(parts)} values instead of {len(Row._fields)}")
+        raise ValueError(f"{len(parts)} values instead of {len(Row._fields)}")
     domain, method, *numbers = parts
-    try:
-        trial, seed, step = map(int, numbers[:3])
-        score = float(numbers[3])
-    except ValueError as error:
-        raise wrong(str(error)) from None
+    trial, seed, step = map(int, numbers[:3])
+    score = float(numbers[3])
     if not math.isfinite(score):
-        raise wrong(f"the score is {score}")
+        raise ValueError(f"the score is {score}")
     if domain != facts["domain"]:
-        raise wrong(f"the domain is {domain!r}, not {facts['domain']!r}")
+        raise ValueError(f"the domain is {domain!r}, not {facts['domain']!r}")
     if method not in facts["methods"]:
-        raise wrong(f"{method!r} is none of the run's methods")
+        raise ValueError(f"{method!r} is none of the run's methods")
     if not 0 <= trial < facts["trials"] or seed != facts["seed"] + trial:
-        raise wrong(f"the run has no trial {trial} with seed {seed}")
+        raise ValueError(f"the run has no trial {trial} with seed {seed}")
     every, last = (facts["settings"][name] for name in ("evaluate_every", "steps"))
     if not 0 <= step <= last or (step % every and step != last):
-        raise wrong(f"the step is {step}, at which no test is due")
+        raise ValueError(f"the step is {step}, at which no test is due")
     return Row(domain, method, trial, seed, step, score)
 
 

@@ -154,6 +154,7 @@ class Reproduce:
 
     examples: ClassVar = (
         "policymix reproduce cartpole --quick --out preview",
+        "policymix reproduce inventory --out results-inventory",
         "policymix reproduce all --out results",
     )
 
@@ -162,7 +163,8 @@ class Reproduce:
         Positional,
         arg(
             metavar="DOMAIN",
-            help=f"{NAMES}, or all: the paper's maze, cartpole and lander.",
+            help=f"{NAMES}, or all: the paper's maze, cartpole and lander. "
+            "With inventory both inventories are run.",
         ),
         OneOf("domain", (*DOMAINS, "all")),
     ]

@@ -17,7 +17,6 @@ from policymix.reports.statistics import (
     probability_of_improvement,
     restricted_mean,
     samples_to,
-    share_reached,
     standard_error,
     stratified_interval,
 )
@@ -324,7 +323,6 @@ def test_a_trial_that_never_arrives_is_counted():
     times = np.array([10.0, 30.0, np.inf, np.inf])
     assert restricted_mean(times, 40.0) == 30
     assert restricted_mean(times, 20.0) == 17.5
-    assert share_reached(times) == 0.5
 
 
 def test_a_restricted_mean_has_an_interval():

@@ -12,50 +12,69 @@ class Settings:
     horizon: int = 1_000
     """Steps after which an episode of the target is cut off."""
     evaluate_every: int = 1_000
+    """Samples between two tests."""
     evaluation_episodes: int = 10
+    """Episodes of a test."""
     discount: float = 0.99
+    """γ of the learner."""
     epsilon_start: float = 1.0
+    """Share of random actions in the first episode."""
     epsilon_decay: float = 0.99
-    """Per episode."""
+    """Factor of that share after each episode."""
     epsilon_floor: float = 0.01
+    """What that share does not fall below."""
     layers: tuple[int, ...] | None = (64, 64)
     """Hidden layers of the DQN; None learns a table."""
     initial_value: float = 0.0
-    """Of a table."""
+    """What every entry of a table begins with."""
     learning_rate: float = 5e-4
+    """Step towards each target: of a table, or of a network's Adam."""
     shaped_rate: float = 2e-4
     """Learning rate of methods whose values are guided by a potential."""
     batch: int = 32
+    """Transitions in an update of a network, be it of values or of the mixture."""
     capacity: int = 20_000
+    """Transitions that the replay holds."""
     refresh_every: int = 500
     """Steps between copies of the target network."""
     penalty: float = 1e-6
+    """Weight of the squared parameters in the loss of the DQN."""
     double: bool = False
+    """Whether one network chooses the next action and the other values it."""
     huber: bool = False
+    """Whether large errors of the DQN count linearly instead of squared."""
     updates: int | str = "step"
     """One update per "step"; after each "episode" as many as it had steps; or a number
     of updates after each episode."""
     mixture_layers: tuple[int, ...] = (30, 30)
+    """Hidden layers of the mixture's network."""
     mixture_rate: float = 1e-3
+    """Learning rate of the mixture."""
     epochs: int = 3
     """Steps of Adam on each batch of the mixture."""
     scale: float = 2.0
-    """c."""
+    """Weight c of the potential; it competes with differences of values."""
     guidance: float = 0.0
     """Share of exploration that the sources lead in turn (methods with a mixture)."""
     gate_bonus: float = 0.03
+    """How eagerly the gate tries the arm that it has tried less."""
     gate_keep: float = 0.8
+    """How much of the past counts after each episode."""
     gate_burden: float = 0.1
+    """By what share of the range of returns advice must be better to lead on."""
     gate_margin: float = 0.05
+    """By what share of that range it must be worse to be left in tests."""
     gate_patience: float = 0.5
+    """Advice leads as long as the share of random actions is above this."""
     own_model: bool = False
     """Whether the mixture has an (n+1)-st component, a model learned from the target
     itself, which takes over where no source explains the target."""
     mapse_reuse: float = 0.85
-    """p_t = reuse^episode."""
+    """How often a source's action is taken, to the power of the episode."""
     ucb_reuse: float = 0.85
+    """The same for the source that UCB picked."""
     exit_rate: float = 0.01
-    """Of CAPS."""
+    """Learning rate of the termination in CAPS."""
     prql_reuse: float = 0.95
     """Per step of an episode."""
     prql_growth: float = 0.05

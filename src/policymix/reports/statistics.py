@@ -190,11 +190,6 @@ def restricted_mean(times: Values, limit: float) -> Reduced:
     return mean(np.minimum(times, limit))
 
 
-def share_reached(times: Values) -> Reduced:
-    """The share of trials whose time is finite."""
-    return mean(np.isfinite(times).astype(float))
-
-
 def _wins(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     """The share of pairs that we win, with ties as half a win."""
     ours, theirs = ours[..., :, None], theirs[..., None, :]

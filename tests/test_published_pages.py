@@ -150,7 +150,8 @@ def test_a_deviation_says_what_the_paper_has_and_where(published):
 
 
 def test_a_setting_is_explained_by_its_docstring(published):
-    assert settings_row(published, "exit_rate")[0] == "`exit_rate` <br>Of CAPS."
+    told = "Learning rate of the termination in CAPS."
+    assert settings_row(published, "exit_rate")[0] == f"`exit_rate` <br>{told}"
     assert published.docstrings()["steps"] == "Target samples of a trial."
 
 

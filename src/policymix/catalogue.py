@@ -15,6 +15,8 @@ from policymix.domains.base import AbstractDomain, Family
 from policymix.domains.cartpole import cartpole_family, right_source
 from policymix.domains.finite import FiniteDomain, regret_in
 from policymix.domains.inventory import (
+    CAPACITY,
+    MONTHS,
     inventory_family,
     right_forecast,
     unforeseen_family,
@@ -105,7 +107,7 @@ def _right_altitude(names: tuple[str, ...]) -> RightSource:
 
 @cache
 def _right_month(names: tuple[str, ...]) -> RightSource:
-    return partial(right_forecast, names, inventory_family().target.capacity)
+    return partial(right_forecast, names)
 
 
 SWITCH_ALTITUDE = 0.5
@@ -142,7 +144,7 @@ DOMAINS = {
         Domain(
             "inventory",
             inventory_family,  # pyright: ignore[reportArgumentType]
-            OneHotGrid(12, 21),
+            OneHotGrid(MONTHS, CAPACITY + 1),
             "regret per month",
             None,
             _right_month,
@@ -151,7 +153,7 @@ DOMAINS = {
         Domain(
             "inventory-unforeseen",
             unforeseen_family,  # pyright: ignore[reportArgumentType]
-            OneHotGrid(12, 21),
+            OneHotGrid(MONTHS, CAPACITY + 1),
             "regret per month",
             None,
             better="lower",

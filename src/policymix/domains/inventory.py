@@ -5,6 +5,7 @@ order, which arrives at once. Then customers come, and what they find is sold.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import equinox as eqx
 import jax
@@ -16,7 +17,7 @@ from policymix.domains.base import Family, Step
 from policymix.domains.finite import FiniteDomain, Tables
 from policymix.types import Discrete, DiscreteAction, Key, Scalar, TaskSpec
 
-MONTHS = 12
+MONTHS, CAPACITY = 12, 20
 LARGEST_DEMAND = 40
 FAMILY_NAME = "Inventory"
 
@@ -60,7 +61,7 @@ class Inventory(FiniteDomain):
     lost_cost: float = 5.0
     """Of a unit that was asked for in vain."""
     discount: float = 0.95
-    capacity: int = eqx.field(static=True, default=20)
+    capacity: int = eqx.field(static=True, default=CAPACITY)
     largest_order: int = eqx.field(static=True, default=14)
     horizon: int = eqx.field(static=True, default=24)
 
@@ -139,6 +140,7 @@ TRUTH = ("steady",) * 4 + ("summer",) * 4 + ("winter",) * 4
 """The forecast that the target follows in each month."""
 
 
+@cache
 def inventory_family() -> Family[Inventory]:
     """Three forecasts, and a product that follows each for a third of a year."""
     forecasts = {name: poisson(means) for name, means in FORECASTS.items()}
@@ -150,6 +152,7 @@ def inventory_family() -> Family[Inventory]:
 DOZEN = 12
 
 
+@cache
 def unforeseen_family() -> Family[Inventory]:
     """The same forecasts, and a product that no forecast describes.
 
@@ -160,9 +163,7 @@ def unforeseen_family() -> Family[Inventory]:
     return Family(f"{FAMILY_NAME}, unforeseen", target, inventory_family().sources)
 
 
-def right_forecast(
-    names: Sequence[str], capacity: int, obs: Int[Array, ""]
-) -> Int[Array, ""]:
+def right_forecast(names: Sequence[str], obs: Int[Array, ""]) -> Int[Array, ""]:
     """The place among the names of the forecast that holds in a state's month."""
     places = jnp.array([names.index(name) for name in TRUTH])
-    return places[obs // (capacity + 1)]
+    return places[obs // (CAPACITY + 1)]

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.catalogue import TransferTask
+from policymix.domains.inventory import CAPACITY, MONTHS
 from policymix.domains.maze_files import load_mazes
 from policymix.episodes import disturbed, play
 from policymix.files import pack, read_arrays, read_manifest
@@ -46,8 +47,8 @@ CART = Plane(
     ", velocities averaged",
 )
 STORE = Plane(
-    Axis("month", np.arange(1, 13), (1, 5, 9)),
-    Axis("stock", np.arange(21), (0, 10, 20)),
+    Axis("month", 1 + np.arange(MONTHS), (1, 5, 9)),
+    Axis("stock", np.arange(CAPACITY + 1), (0, 10, 20)),
 )
 PLANES = {"cartpole": CART, "inventory": STORE, "inventory-unforeseen": STORE}
 OWN_MODEL = "own model"

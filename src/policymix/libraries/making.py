@@ -53,21 +53,15 @@ def probe_errors(
     """
     data = collect(copies_of(variant, 16), policy, PROBES, PROBE_SEED)
     model: Callable = source.dynamics
-    if isinstance(model, LogDensity):
+    space = domain.spec().observation
+    if isinstance(space, Discrete) and isinstance(model, LogDensity):
         nats = -np.asarray(jax.vmap(model)(*map(jnp.asarray, data)))
-        return float(nats.mean()), float(np.log(count_of(domain)))
-    if isinstance(domain.spec().observation, Discrete):
+        return float(nats.mean()), float(np.log(space.n))
+    if isinstance(space, Discrete):
         predicted = np.asarray(jax.vmap(model)(data.obs, data.action))
         wrong, moved = predicted != data.next_obs, data.obs != data.next_obs
         return float(wrong.mean()), float(moved.mean())
     return errors(model, Transitions(*map(jnp.asarray, data)), domain.encoder)
-
-
-def count_of(domain: Domain) -> int:
-    """How many states a domain has."""
-    space = domain.spec().observation
-    assert isinstance(space, Discrete)
-    return space.n
 
 
 def library_record(

@@ -86,14 +86,20 @@ def compare(
 
 
 def beats(
-    results: Results, claim: str, ours: str, theirs: str, short: float = 0.0
+    results: Results,
+    claim: str,
+    ours: str,
+    theirs: str,
+    short: float = 0.0,
+    at_end: bool = False,
 ) -> Verdict:
-    """One method's area against another's, of which it may fall short by so much."""
+    """One method's area or end against another's; it may fall short by so much."""
     missing = absent(results, claim, ours, theirs)
     if missing:
         return missing
-    bounds = gain(results, ours, theirs)
-    return Verdict(claim, judge(bounds, short), compare(results, ours, theirs, bounds))
+    bounds = gain(results, ours, theirs, at_end=at_end)
+    text = compare(results, ours, theirs, bounds, at_end)
+    return Verdict(claim, judge(bounds, short), text)
 
 
 def singles(results: Results) -> list[str]:
@@ -239,12 +245,7 @@ def quarter(results: Results) -> Verdict:
 def harmless(results: Results) -> Verdict:
     """What forecasts cost that do not hold."""
     claim = "Where no forecast holds, MARS ends as well as no transfer, or better"
-    missing = absent(results, claim, "mars", "scratch")
-    if missing:
-        return missing
-    bounds = gain(results, "mars", "scratch", at_end=True)
-    text = compare(results, "mars", "scratch", bounds, at_end=True)
-    return Verdict(claim, judge(bounds, margin(results)), text)
+    return beats(results, claim, "mars", "scratch", margin(results), at_end=True)
 
 
 OWN_CLAIMS: dict[str, Callable[[Results], Verdict]] = {

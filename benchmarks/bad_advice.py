@@ -12,7 +12,7 @@ wrong as well, and the mixture has a component for the target's own model.
 import argparse
 from dataclasses import replace
 
-from policymix.devices import use_every_core
+from policymix.core.devices import use_every_core
 
 use_every_core()
 
@@ -20,13 +20,13 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from policymix.catalogue import TransferTask, load_task  # noqa: E402
-from policymix.experts import SourceTask  # noqa: E402
-from policymix.networks import init_mlp  # noqa: E402
-from policymix.policies import GreedyPolicy, table_policy  # noqa: E402
-from policymix.problems import settings_of  # noqa: E402
-from policymix.sources import SourceLibrary  # noqa: E402
-from policymix.training import train  # noqa: E402
+from policymix.core.networks import init_mlp  # noqa: E402
+from policymix.sources.experts import SourceTask  # noqa: E402
+from policymix.sources.library import SourceLibrary  # noqa: E402
+from policymix.sources.policies import GreedyPolicy, table_policy  # noqa: E402
+from policymix.training.setup import settings_of  # noqa: E402
+from policymix.training.task import TransferTask, load_task  # noqa: E402
+from policymix.training.train import train  # noqa: E402
 
 
 def with_policies(task: TransferTask, policies: list) -> TransferTask:

@@ -25,8 +25,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from policymix.bridges.stable_baselines3 import MapseSAC, MarsSAC, jax_policy
-from policymix.domains.cheetah import FAMILY, LENGTH, make_cheetah, stretch_of
-from policymix.libraries.cheetah import cheetah_sources, save_policies
+from policymix.domains.cheetah.sources import cheetah_sources, save_policies
+from policymix.domains.cheetah.task import FAMILY, LENGTH, make_cheetah, stretch_of
 
 OPTIONS: dict[str, Any] = {
     "policy_kwargs": {"net_arch": [128, 128]},

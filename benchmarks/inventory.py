@@ -14,9 +14,9 @@ import numpy as np
 import tyro
 
 import policymix as pm
-from policymix.domains.finite import solve
+from policymix.environments.finite import solve
 from policymix.experiments.snapshots import reference
-from policymix.training import Work
+from policymix.training.train import TrainingRun
 
 LOOK = 2_000
 
@@ -62,7 +62,7 @@ def main(arguments):
         known, lost = reference(task), given_away(task.domain.family().target)
         print(f"{domain}: regret over all samples, mean ± standard error; every trial")
         for method in arguments.methods:
-            work = Work.of(
+            work = TrainingRun.of(
                 task, method, None, arguments.seed, arguments.trials, None, (LOOK,)
             )
             right = ""

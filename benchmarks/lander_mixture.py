@@ -11,14 +11,14 @@ import sys
 import jax.numpy as jnp
 import numpy as np
 
-from policymix.belief import learn_belief
-from policymix.catalogue import explore, load_task
-from policymix.dynamics import LogDensity
-from policymix.episodes import Sampled, collect, play, policy_of
-from policymix.experts import SourceTask
-from policymix.kernels import Gaussian, StudentT
-from policymix.sources import SourceLibrary
-from policymix.vector_tasks import copies_of
+from policymix.beliefs.belief import learn_belief
+from policymix.core.kernels import Gaussian, StudentT
+from policymix.environments.copies import copies_of
+from policymix.environments.episodes import Sampled, collect, play, policy_of
+from policymix.sources.dynamics import LogDensity
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary
+from policymix.training.task import explore, load_task
 
 SAMPLES, EPISODES = 10_000, 50
 

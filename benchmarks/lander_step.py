@@ -9,8 +9,8 @@ import time
 import gymnasium
 import numpy as np
 
-from policymix.domains.lander import UNMODIFIED
-from policymix.domains.lander_physics import Lander
+from policymix.domains.lander.physics import Lander
+from policymix.domains.lander.task import UNMODIFIED
 
 ROUNDS, STEPS = 12, 4000
 

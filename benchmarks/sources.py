@@ -8,13 +8,13 @@ import time
 import jax
 import jax.numpy as jnp
 
-from policymix.dynamics import NetworkDynamics
-from policymix.encoders import Identity
-from policymix.experts import SourceTask
-from policymix.networks import init_mlp
-from policymix.policies import GreedyPolicy
-from policymix.sources import SourceLibrary
-from policymix.types import Box, Discrete, TaskSpec
+from policymix.core.encoders import Identity
+from policymix.core.networks import init_mlp
+from policymix.core.types import Box, Discrete, TaskSpec
+from policymix.sources.dynamics import NetworkDynamics
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary
+from policymix.sources.policies import GreedyPolicy
 
 SPEC = TaskSpec(Box((-1.0,) * 4, (1.0,) * 4), Discrete(4))
 STEPS = 2_000

@@ -25,11 +25,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
 import policymix as pm
-from policymix.dynamics import CoveredDynamics
-from policymix.experiments.snapshots import CART
-from policymix.networks import init_mlp
-from policymix.policies import GreedyPolicy
-from policymix.potentials import (
+from policymix.beliefs.potentials import (
     EXPLICIT,
     LOOKAHEAD,
     REWARD,
@@ -38,7 +34,8 @@ from policymix.potentials import (
     decision_values,
     td_target,
 )
-from policymix.problems import settings_of
+from policymix.core.networks import init_mlp
+from policymix.experiments.snapshots import CART
 from policymix.reports.analysis import Measures, measure
 from policymix.reports.figures import PRINT, thousands, whisker
 from policymix.reports.palette import (
@@ -52,7 +49,10 @@ from policymix.reports.palette import (
     style,
 )
 from policymix.reports.results import read_results
-from policymix.training import Work
+from policymix.sources.dynamics import CoveredDynamics
+from policymix.sources.policies import GreedyPolicy
+from policymix.training.setup import settings_of
+from policymix.training.train import TrainingRun
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -492,7 +492,7 @@ def gate(
     settings = replace(
         settings_of(task), steps=steps, evaluate_every=2_000, evaluation_episodes=5
     )
-    work = Work.of(task, method, None, 0, trials, settings)
+    work = TrainingRun.of(task, method, None, 0, trials, settings)
     moments: list[tuple[int, float, float]] = []
     for moment in work.run():
         memory = work.loop.trials.memory

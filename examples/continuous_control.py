@@ -15,8 +15,8 @@ import numpy as np
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from policymix.bridges.stable_baselines3 import MarsSAC
-from policymix.domains.cheetah import make_cheetah, stretch_of
-from policymix.libraries.cheetah import cheetah_sources
+from policymix.domains.cheetah.sources import cheetah_sources
+from policymix.domains.cheetah.task import make_cheetah, stretch_of
 
 samples = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
 learner = MarsSAC(

@@ -7,8 +7,9 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import jax
 import pytest
-from browser import Browser, find_browser
 from hypothesis import HealthCheck, settings
+
+from support.browser import Browser, find_browser
 
 jax.config.update("jax_num_cpu_devices", 2)  # trials are sharded on any machine
 jax.config.update("jax_numpy_rank_promotion", "raise")

@@ -16,8 +16,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from policymix.cli import COMMANDS, main
-from policymix.manual import paragraphs
+from policymix.cli.main import COMMANDS, main
+from policymix.cli.manual import paragraphs
 
 FRAME = re.compile(r"^╭─ ([\w ]+) ─+╮\n(.*?)^╰─+╯\n", re.MULTILINE | re.DOTALL)
 HELP = "-h, --help"

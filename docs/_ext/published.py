@@ -18,18 +18,18 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from policymix import settings
-from policymix.errors import PolicymixError, did_you_mean
+from policymix.core import settings
+from policymix.core.errors import PolicymixError, did_you_mean
+from policymix.core.settings import OWN, PAPER, Settings
 from policymix.experiments import origins
-from policymix.experiments.store import find_runs
+from policymix.experiments.reproduce import NOTE, command_of
+from policymix.experiments.runs import FACTS, ROWS
 from policymix.reports.analysis import Measures, measure
 from policymix.reports.claims import show
 from policymix.reports.report import TABLE
 from policymix.reports.results import Results, read_results
 from policymix.reports.tables import share
-from policymix.reproduction import NOTE, command_of
-from policymix.runs import FACTS, ROWS
-from policymix.settings import OWN, PAPER, Settings
+from policymix.storage.runs import find_runs
 
 FOLDERS = ("results",)
 """Folders of runs beside the pages' folder."""

@@ -1,8 +1,8 @@
 """Links of the pages to files that are not pages: source, results, folders.
 
-A page says `../src/policymix/trial.py`, which is right where Markdown is read in the
-repository. In the built site that link leads to the highlighted source (a page of
-`sphinx.ext.viewcode`), a link to a folder to a list of its files, one to a Markdown
+A page says `../src/policymix/training/step.py`, which is right where Markdown is read
+in the repository. In the built site that link leads to the highlighted source (a page
+of `sphinx.ext.viewcode`), a link to a folder to a list of its files, one to a Markdown
 file of the root to the page that includes it, and any other to a copy of the file.
 """
 

@@ -1,5 +1,5 @@
 """`python -m policymix` is `policymix`."""
 
-from policymix.cli import main
+from policymix.cli.main import main
 
 main()

@@ -1,1 +1,1 @@
-"""Learners, as pure `init / act / update`."""
+"""Who learns values: tables, networks, options."""

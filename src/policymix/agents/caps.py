@@ -11,15 +11,22 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from policymix.agents.learner import (
+from policymix.agents.base import (
     AbstractAgent,
     AbstractLearner,
-    Lesson,
-    Noise,
+    Experience,
+    Uniforms,
     anything,
 )
-from policymix.kernels import as_float
-from policymix.types import DiscreteAction, Key, Observation, Real, Scalar, Transition
+from policymix.core.kernels import as_float
+from policymix.core.types import (
+    DiscreteAction,
+    Key,
+    Observation,
+    Real,
+    Scalar,
+    Transition,
+)
 
 
 class Exits(NamedTuple):
@@ -96,7 +103,7 @@ class CAPS(AbstractAgent[CAPSState]):
         preferences: Float[Array, " actions"],
         option: Int[Array, ""],
         epsilon: Real,
-        noise: Noise,
+        noise: Uniforms,
     ) -> tuple[DiscreteAction, Int[Array, ""]]:
         """Keep the option or, once it is left, take the best (or any) other."""
         del preferences
@@ -117,7 +124,7 @@ class CAPS(AbstractAgent[CAPSState]):
         future = jnp.where(step.terminated, 0.0, future)
         return step.reward + self.learner.discount * future
 
-    def update(self, state: CAPSState, lesson: Lesson) -> tuple[CAPSState, Scalar]:
+    def update(self, state: CAPSState, lesson: Experience) -> tuple[CAPSState, Scalar]:
         """Teach every option that agrees with the action, then mend the exits."""
         batch, _, advice, step, option = lesson
         assert advice is not None

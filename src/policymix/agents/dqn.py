@@ -8,18 +8,18 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float
 
-from policymix.agents.learner import AbstractLearner
-from policymix.descent import Descent, begin, descend
-from policymix.encoders import AbstractEncoder, Identity
-from policymix.kernels import as_float
-from policymix.networks import MLP, init_mlp, squared_weights
-from policymix.types import Key, Observation, Real, Scalar
+from policymix.agents.base import AbstractLearner
+from policymix.core.encoders import AbstractEncoder, Identity
+from policymix.core.kernels import as_float
+from policymix.core.networks import MLP, init_mlp, squared_weights
+from policymix.core.optimise import OptimiserState, begin, descend
+from policymix.core.types import Key, Observation, Real, Scalar
 
 
 class DQNState(NamedTuple):
     """The network that learns, and the older one that it learns from."""
 
-    online: Descent[MLP]
+    online: OptimiserState[MLP]
     target: MLP
 
 

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from policymix.agents.learner import AbstractLearner
-from policymix.kernels import as_float
-from policymix.types import Key, Scalar
+from policymix.agents.base import AbstractLearner
+from policymix.core.kernels import as_float
+from policymix.core.types import Key, Scalar
 
 Table = Float[Array, "states outputs"]
 

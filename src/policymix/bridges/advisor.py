@@ -12,19 +12,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from policymix.errors import PolicymixError, SourceError
-from policymix.experts import Experts
-from policymix.mixture import AbstractMixture, Evidence, Metrics
-from policymix.potentials import potential
-from policymix.problems import make_mixture
-from policymix.scaling import prepare
-from policymix.settings import Settings
-from policymix.source_checks import probe_observations
-from policymix.sources import SourceLibrary
-from policymix.types import Discrete, Observation, Space, TaskSpec
+from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
+from policymix.beliefs.potentials import potential
+from policymix.core.errors import PolicymixError, SourceError
+from policymix.core.settings import Settings
+from policymix.core.types import Discrete, Observation, Space, TaskSpec
+from policymix.sources.checks import probe_observations
+from policymix.sources.experts import Experts
+from policymix.sources.library import SourceLibrary
+from policymix.sources.units import prepare
+from policymix.training.setup import make_mixture
 
 
-class Told:
+class CompiledAdvice:
     """What is asked of sources and mixture, compiled: none of it changes.
 
     They are constants of the compiled functions, so a call hands over only the state
@@ -184,7 +184,7 @@ class Advisor:
     def _tell(self, library: SourceLibrary) -> None:
         self.library = library
         mixture = make_mixture(library, self.spec, self.settings)
-        self._told = Told(library.experts, mixture)
+        self._told = CompiledAdvice(library.experts, mixture)
 
     def _ask(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = self._states(obs)

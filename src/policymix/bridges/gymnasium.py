@@ -9,9 +9,9 @@ from gymnasium.error import ResetNeeded
 
 from policymix.bridges.advisor import Advisor
 from policymix.bridges.shaping import RESETS, Form, Scale, Shaper
-from policymix.settings import OWN, Settings
-from policymix.sources import SourceLibrary
-from policymix.spaces import spec_of_spaces
+from policymix.core.settings import OWN, Settings
+from policymix.core.spaces import spec_of_spaces
+from policymix.sources.library import SourceLibrary
 
 
 class ShapedReward(gymnasium.Wrapper):

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from policymix.bridges.advisor import Advisor
-from policymix.errors import PolicymixError
-from policymix.types import Discrete
+from policymix.core.errors import PolicymixError
+from policymix.core.types import Discrete
 
 Form = Literal["lookback", "bonus"]
 Scale = float | Callable[[int], float]

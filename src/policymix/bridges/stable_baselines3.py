@@ -8,9 +8,9 @@
 * `jax_policy` turns a trained model into a policy for the compiled loops.
 """
 
-from policymix.bridges.converting import jax_policy
-from policymix.bridges.learners import MapseDQN, MapseSAC, MarsDQN, MarsSAC
-from policymix.bridges.vectors import TransferCallback, VecShapedReward
+from policymix.bridges.sb3.convert import jax_policy
+from policymix.bridges.sb3.learners import MapseDQN, MapseSAC, MarsDQN, MarsSAC
+from policymix.bridges.sb3.vec_env import TransferCallback, VecShapedReward
 
 __all__ = [
     "MapseDQN",

@@ -6,7 +6,7 @@ The decisions are explained in docs/paper.md under the same numbers.
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from policymix.settings import KNOWN, OWN, PAPER, Settings
+from policymix.core.settings import KNOWN, OWN, PAPER, Settings
 
 DECISIONS = {
     1: "the maze has 29 × 29 cells, since the mixture has 58 = 29 + 29 inputs",

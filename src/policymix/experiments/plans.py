@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from policymix.catalogue import TransferTask
-from policymix.problems import settings_of
-from policymix.settings import PAPER, Settings
+from policymix.core.settings import PAPER, Settings
+from policymix.training.setup import settings_of
+from policymix.training.task import TransferTask
 
 METHODS = ("mars", "mapse", "caps", "ucb")
 FORMS = ("mars-explicit", "mars-lookahead", "mars-reward")
@@ -67,7 +67,7 @@ COMPILING = 4.0
 """Seconds, roughly, before a piece takes its first step."""
 
 
-class Piece(NamedTuple):
+class Part(NamedTuple):
     """One method with one set of settings: what is run, kept or lost as a whole."""
 
     method: str
@@ -90,26 +90,26 @@ class Experiment(NamedTuple):
     settings: Settings
     trials: int
     seed: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Part, ...]
 
-    def title(self, piece: Piece) -> str:
+    def title(self, piece: Part) -> str:
         """Of a piece among those of other domains."""
         return f"{self.task.domain.name} {piece.name}"
 
-    def settings_of(self, piece: Piece) -> Settings:
+    def settings_of(self, piece: Part) -> Settings:
         """Those of the domain, and what the piece changes."""
         if piece.setting is None:
             return self.settings
         return replace(self.settings, **{piece.setting: piece.value})
 
-    def looks(self, piece: Piece) -> tuple[int, ...]:
+    def looks(self, piece: Part) -> tuple[int, ...]:
         """When the piece's mixture is looked at."""
         if piece.setting is not None or piece.method not in CONTEXTUAL:
             return ()
         times = LOOKS.get(self.task.domain.name, ())
         return tuple(time for time in times if time <= self.settings.steps)
 
-    def effort(self, piece: Piece) -> float:
+    def effort(self, piece: Part) -> float:
         """Seconds it may take on two cores."""
         mixture, plain = EFFORT.get(self.task.domain.name, (100.0, 50.0))
         speed = mixture if piece.method in CONTEXTUAL else plain
@@ -126,17 +126,17 @@ def plan(task: TransferTask, seed: int, quick: bool) -> Experiment:
     return Experiment(task, settings, trials, seed, pieces(task, settings))
 
 
-def pieces(task: TransferTask, settings: Settings) -> tuple[Piece, ...]:
+def pieces(task: TransferTask, settings: Settings) -> tuple[Part, ...]:
     """Every method, then every value of a sweep that is not the domain's own."""
     alone = tuple(f"phi{i + 1}" for i in range(len(task.sources)))
     names = (*METHODS, *alone, "scratch", *FORMS, *YARDSTICKS)
     if task.right_source is None:
         names = tuple(name for name in names if name != "oracle")
     swept = [
-        Piece(method, setting, value)
+        Part(method, setting, value)
         for method, (setting, values) in SWEEPS.items()
         if method != "caps" or settings.layers is not None
         for value in values
         if value != getattr(settings, setting)
     ]
-    return (*map(Piece, names), *swept)
+    return (*map(Part, names), *swept)

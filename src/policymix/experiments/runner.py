@@ -7,22 +7,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from policymix.errors import FileFormatError
-from policymix.experiments.plans import Experiment, Piece
+from policymix.core.errors import FileFormatError
+from policymix.core.progress import Begin
+from policymix.experiments.plans import Experiment, Part
+from policymix.experiments.runs import FACTS, describe
+from policymix.experiments.runs import files_of as run_files
 from policymix.experiments.snapshots import Look, Reference, files_of, look, reference
-from policymix.experiments.store import read_run
-from policymix.files import canonical, write_folder
-from policymix.progress import Begin
-from policymix.records import read_settings
-from policymix.runs import FACTS, describe
-from policymix.runs import files_of as run_files
-from policymix.training import Row, Work, mean_of
+from policymix.storage.folders import canonical, write_folder
+from policymix.storage.records import read_settings
+from policymix.storage.runs import read_run
+from policymix.training.train import Row, TrainingRun, mean_of
 
 SAME = ("domain", "methods", "seed", "trials", "settings", "sources", "sweep", "status")
 """Facts in which a finished piece must agree with the plan."""
 
 
-def missing(experiment: Experiment, out: Path) -> list[Piece]:
+def missing(experiment: Experiment, out: Path) -> list[Part]:
     """The pieces that are still to run; those that are there must fit the plan."""
     for piece in experiment.pieces:
         check_piece(experiment, piece, out / piece.name)
@@ -33,7 +33,7 @@ def run_experiment(
     experiment: Experiment,
     out: Path,
     begin: Begin,
-    finished: Callable[[Piece, float], None],
+    finished: Callable[[Part, float], None],
 ) -> None:
     """Run the pieces that are not in the folder yet; see `run_pieces`."""
     run_pieces(experiment, missing(experiment, out), out, begin, finished)
@@ -41,10 +41,10 @@ def run_experiment(
 
 def run_pieces(
     experiment: Experiment,
-    pieces: Sequence[Piece],
+    pieces: Sequence[Part],
     out: Path,
     begin: Begin,
-    finished: Callable[[Piece, float], None],
+    finished: Callable[[Part, float], None],
 ) -> None:
     """Run some pieces of an experiment.
 
@@ -64,7 +64,7 @@ def run_pieces(
 
 def run_piece(
     experiment: Experiment,
-    piece: Piece,
+    piece: Part,
     known: Reference | None,
     out: Path,
     begin: Begin,
@@ -73,7 +73,7 @@ def run_piece(
     started = time.perf_counter()
     facts = facts_of(experiment, piece)
     settings, stops = experiment.settings_of(piece), experiment.looks(piece)
-    work = Work.of(
+    work = TrainingRun.of(
         *(experiment.task, piece.method, None, experiment.seed, experiment.trials),
         *(settings, stops),
     )
@@ -92,7 +92,7 @@ def run_piece(
     write_folder(out, files)
 
 
-def facts_of(experiment: Experiment, piece: Piece) -> dict[str, Any]:
+def facts_of(experiment: Experiment, piece: Part) -> dict[str, Any]:
     """Those of a run, and the sweep to which the piece belongs."""
     settings = experiment.settings_of(piece)
     facts = describe(
@@ -105,7 +105,7 @@ def facts_of(experiment: Experiment, piece: Piece) -> dict[str, Any]:
     return facts | {"sweep": swept}
 
 
-def check_piece(experiment: Experiment, piece: Piece, folder: Path) -> None:
+def check_piece(experiment: Experiment, piece: Part, folder: Path) -> None:
     """A piece that is there must be what the plan would run."""
     if not folder.exists():
         return

@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from policymix.catalogue import TransferTask
-from policymix.domains.inventory import CAPACITY, MONTHS
-from policymix.domains.maze_files import load_mazes
-from policymix.episodes import disturbed, play
-from policymix.files import pack, read_arrays, read_manifest
-from policymix.trained import TrainedAgent
-from policymix.vector_tasks import copies_of
+from policymix.domains.inventory.task import CAPACITY, MONTHS
+from policymix.domains.maze.files import load_mazes
+from policymix.environments.copies import copies_of
+from policymix.environments.episodes import disturbed, play
+from policymix.storage.folders import pack, read_arrays, read_manifest
+from policymix.training.agent import TrainedAgent
+from policymix.training.task import TransferTask
 
 FORMAT, VERSION = "policymix snapshots", 1
 SEED = 6_500_000

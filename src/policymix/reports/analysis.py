@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policymix.experiments.store import Curve
 from policymix.reports.results import Results
 from policymix.reports.statistics import (
     Interval,
@@ -24,6 +23,7 @@ from policymix.reports.statistics import (
     standard_error,
     stratified_interval,
 )
+from policymix.storage.runs import Curve
 
 SHARES = (0.25, 0.5, 0.75, 0.9)
 """Of the way from where no transfer begins to where the best method ends."""

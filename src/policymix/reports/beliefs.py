@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from policymix.domains.maze_files import load_mazes
+from policymix.domains.maze.files import load_mazes
 from policymix.experiments.snapshots import PLANES, Axis, Plane
 from policymix.reports.lines import plain
 from policymix.reports.palette import SOURCES

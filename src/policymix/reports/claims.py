@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from policymix.core.settings import PAPER
 from policymix.reports.analysis import areas, ends, gain, scale_of
 from policymix.reports.results import Results, place_of
 from policymix.reports.statistics import (
@@ -18,7 +19,6 @@ from policymix.reports.statistics import (
     mean,
     samples_to,
 )
-from policymix.settings import PAPER
 
 Answer = Literal["yes", "no", "not shown"]
 COMPARABLE = 0.05

@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from policymix.core.settings import PAPER
 from policymix.experiments.plans import FIGURE_3, FORMS, YARDSTICKS
-from policymix.experiments.store import Curve
 from policymix.reports.analysis import measure, profiles
 from policymix.reports.palette import SWEEP, style
 from policymix.reports.results import Results
 from policymix.reports.statistics import Interval, mean, standard_error
-from policymix.settings import PAPER
+from policymix.storage.runs import Curve
 
 PRINT: Any = {
     "font.size": 9,

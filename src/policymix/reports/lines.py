@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from policymix.experiments.plans import FORMS, YARDSTICKS
-from policymix.experiments.store import Curve
 from policymix.reports.analysis import profiles
 from policymix.reports.figures import SETTINGS
 from policymix.reports.palette import SWEEP, style
@@ -16,6 +15,7 @@ from policymix.reports.statistics import (
     mean,
     standard_error,
 )
+from policymix.storage.runs import Curve
 
 POINTS = 101
 """Of a profile."""

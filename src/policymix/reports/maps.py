@@ -10,9 +10,9 @@ from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from policymix.domains.maze import Maze
-from policymix.domains.maze_files import load_mazes
-from policymix.domains.pictures import draw_maze
+from policymix.domains.maze.files import load_mazes
+from policymix.domains.maze.task import Maze
+from policymix.environments.pictures import draw_maze
 from policymix.experiments.plans import FIGURE_3
 from policymix.experiments.snapshots import PLANES, Plane
 from policymix.reports.figures import thousands, title_of

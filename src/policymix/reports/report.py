@@ -8,8 +8,6 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from policymix.experiments.origins import explain
-from policymix.files import write_file
-from policymix.records import read_settings
 from policymix.reports import figures, maps
 from policymix.reports.analysis import Measures, across, measure
 from policymix.reports.beliefs import belief_of
@@ -18,6 +16,8 @@ from policymix.reports.lines import line_of, profile_of, sweep_of
 from policymix.reports.page import render
 from policymix.reports.results import Results, read_results
 from policymix.reports.tables import summary_of, table_of
+from policymix.storage.folders import write_file
+from policymix.storage.records import read_settings
 
 PAGE, TABLE, FIGURES = "report.html", "summary.csv", "figures"
 

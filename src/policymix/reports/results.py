@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from policymix.errors import FileFormatError, PolicymixError
+from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.experiments.plans import FORMS, YARDSTICKS
+from policymix.experiments.runs import FACTS
 from policymix.experiments.snapshots import read as read_snapshots
-from policymix.experiments.store import Curve, Run, find_runs, read_run
-from policymix.runs import FACTS
+from policymix.storage.runs import Curve, Run, find_runs, read_run
 
 SAME = ("measure", "better", "seed", "trials", "sources")
 """Facts in which all runs of a domain must agree, besides their settings."""

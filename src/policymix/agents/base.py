@@ -1,0 +1,192 @@
+"""What every learner of action values offers, and the target that all of them share."""
+
+import abc
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from policymix.beliefs.potentials import Form, bootstrap_action, td_target
+from policymix.core.types import (
+    DiscreteAction,
+    Key,
+    Observation,
+    Real,
+    Scalar,
+    Transition,
+)
+
+State = TypeVar("State")
+
+
+class Uniforms(NamedTuple):
+    """Uniform numbers for the decisions of one step."""
+
+    explore: Scalar
+    anything: Scalar
+    reuse: Scalar
+    follow: Scalar
+    leave: Scalar
+    guide: Scalar
+    arms: Float[Array, " arms"]
+
+
+class Shaping(NamedTuple):
+    """What potential-based shaping needs to know of one transition."""
+
+    form: Form
+    scale: Real
+    phi: Scalar
+    """Φ(s, a)."""
+    next_phi: Float[Array, " actions"]
+    """Φ(s', ·)."""
+
+
+class Experience(NamedTuple):
+    """What an agent learns from at one step; the batch has a leading axis."""
+
+    batch: Transition
+    shaping: Shaping | None = None
+    advice: Float[Array, "batch n actions"] | None = None
+    latest: Transition | None = None
+    option: Int[Array, ""] | None = None
+
+
+class AbstractAgent(eqx.Module, Generic[State]):
+    """Pure functions: settings here, all state goes in and comes out."""
+
+    @property
+    @abc.abstractmethod
+    def replays(self) -> bool:
+        """Learns from replayed batches; otherwise from the latest transition."""
+
+    @abc.abstractmethod
+    def init(self, key: Key) -> State:
+        """Before the first step."""
+
+    @abc.abstractmethod
+    def action_values(
+        self, state: State, obs: Observation, advice: Float[Array, "n actions"]
+    ) -> Float[Array, " actions"]:
+        """What to act on greedily."""
+
+    @abc.abstractmethod
+    def act(
+        self,
+        state: State,
+        obs: Observation,
+        advice: Float[Array, "n actions"],
+        preferences: Float[Array, " actions"],
+        option: Int[Array, ""],
+        epsilon: Real,
+        noise: Uniforms,
+    ) -> tuple[DiscreteAction, Int[Array, ""]]:
+        """An action, and the option that goes on from here.
+
+        Args:
+            state: the agent's.
+            obs: where it is.
+            advice: of every source here.
+            preferences: action values, with what the method adds to them.
+            option: that has been running; negative when an episode begins.
+            epsilon: share of random actions.
+            noise: for all that is left to chance.
+        """
+
+    @abc.abstractmethod
+    def update(self, state: State, lesson: Experience) -> tuple[State, Scalar]:
+        """Learn; returns the loss too."""
+
+    @abc.abstractmethod
+    def refresh(self, state: State) -> State:
+        """What happens between chunks of steps, such as copying a target network."""
+
+
+def anything(noise: Uniforms, choices: int) -> Int[Array, ""]:
+    """One of so many, all equally likely."""
+    return (noise.anything * choices).astype(int)
+
+
+class AbstractLearner(AbstractAgent[State]):
+    """Action values, by a table or a network, learned by Q-learning."""
+
+    discount: eqx.AbstractVar[Scalar]
+
+    @property
+    @abc.abstractmethod
+    def outputs(self) -> int:
+        """How many values there are in a state: actions, or options of CAPS."""
+
+    @property
+    @abc.abstractmethod
+    def num_features(self) -> int:
+        """Length of `features`."""
+
+    @abc.abstractmethod
+    def values(self, state: State, obs: Observation) -> Float[Array, " outputs"]:
+        """Q(s, ·)."""
+
+    @abc.abstractmethod
+    def next_values(
+        self, state: State, obs: Observation
+    ) -> tuple[Float[Array, " outputs"], Float[Array, " outputs"]]:
+        """Values that choose the bootstrap action, and values that are bootstrapped."""
+
+    @abc.abstractmethod
+    def features(self, state: State, obs: Observation) -> Float[Array, " features"]:
+        """What the values are linear in."""
+
+    @abc.abstractmethod
+    def fit(
+        self,
+        state: State,
+        obs: Any,
+        targets: Float[Array, "batch outputs"],
+        taught: Float[Array, "batch outputs"],
+    ) -> tuple[State, Scalar]:
+        """Move Q(s, ·) towards targets, each as far as it is taught (0 … 1)."""
+
+    def action_values(
+        self, state: State, obs: Observation, advice: Float[Array, "n actions"]
+    ) -> Float[Array, " actions"]:
+        """Q(s, ·); no advice is needed."""
+        del advice
+        return self.values(state, obs)
+
+    def act(
+        self,
+        state: State,
+        obs: Observation,
+        advice: Float[Array, "n actions"],
+        preferences: Float[Array, " actions"],
+        option: Int[Array, ""],
+        epsilon: Real,
+        noise: Uniforms,
+    ) -> tuple[DiscreteAction, Int[Array, ""]]:
+        """The action that is preferred most, or any with probability ε."""
+        del state, obs, advice
+        greedy = jnp.argmax(preferences)
+        explores = noise.explore < epsilon
+        return jnp.where(explores, anything(noise, self.outputs), greedy), option
+
+    def target(self, state: State, step: Transition, shaping: Shaping | None) -> Scalar:
+        """The target r + γ Q⁻(s', a'), shaped or not; no future after an end."""
+        choosing, bootstrapped = self.next_values(state, step.next_obs)
+        if shaping is None:
+            future = bootstrapped[jnp.argmax(choosing)]
+            return step.reward + self.discount * jnp.where(step.terminated, 0.0, future)
+        form, scale, phi, next_phi = shaping
+        action = bootstrap_action(form, choosing, next_phi, scale)
+        return td_target(
+            *(form, step.reward, phi, bootstrapped[action], next_phi[action]),
+            *(self.discount, step.terminated, scale),
+        )
+
+    def update(self, state: State, lesson: Experience) -> tuple[State, Scalar]:
+        """One step towards the targets of a batch."""
+        batch, shaping = lesson.batch, lesson.shaping
+        targets = jax.vmap(self.target, (None, 0, 0))(state, batch, shaping)
+        taught = jax.nn.one_hot(batch.action, self.outputs)
+        return self.fit(state, batch.obs, targets[:, None] * taught, taught)

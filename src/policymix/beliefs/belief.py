@@ -1,0 +1,125 @@
+"""From transitions of a target to a belief about it: which source is right where."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int
+
+from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
+from policymix.beliefs.network import NetworkMixture
+from policymix.beliefs.potentials import potential
+from policymix.core.progress import Begin, silent
+from policymix.core.types import Key, Observation
+from policymix.sources.experts import Experts
+from policymix.sources.library import SourceLibrary
+
+CHUNK = 500
+
+
+@dataclass(frozen=True)
+class Belief:
+    """A mixture, what it has learned, and the sources it is about."""
+
+    library: SourceLibrary
+    mixture: AbstractMixture
+    state: Any
+
+    def weights(self, obs: Observation) -> Float[Array, " n"]:
+        """a(s): how far each source is trusted in one state."""
+        return self.mixture.weights(self.state, obs)
+
+    def potential(self, obs: Observation) -> Float[Array, " actions"]:
+        """Φ(s, ·): how far each action is advised in one state."""
+        return potential(self.weights(obs), self.library.advise(obs))
+
+    def weights_of(self, rows: np.ndarray) -> np.ndarray:
+        """The weights in many states at once."""
+        return np.asarray(_weights(self.mixture, self.state, rows))
+
+    def follow(self, obs: np.ndarray) -> np.ndarray:
+        """What the most trusted source would do, for many observations at once."""
+        return np.asarray(_follow(self.library.experts, self.mixture, self.state, obs))
+
+
+@eqx.filter_jit
+def _weights(
+    mixture: AbstractMixture, state: Any, rows: ArrayLike
+) -> Float[Array, "rows n"]:
+    return jax.vmap(mixture.weights, (None, 0))(state, jnp.asarray(rows))
+
+
+@eqx.filter_jit
+def _follow(
+    experts: Experts, mixture: AbstractMixture, state: Any, rows: ArrayLike
+) -> Int[Array, " rows"]:
+    def action(obs: Observation) -> Int[Array, ""]:
+        advice = experts.advise(obs)
+        trusted = jnp.argmax(mixture.log_weights(state, obs)[: len(advice)])
+        return jnp.argmax(advice[trusted])
+
+    return jax.vmap(action)(jnp.asarray(rows))
+
+
+def gather_evidence(
+    library: SourceLibrary, transitions: Sequence[np.ndarray]
+) -> Evidence:
+    """Ask every source once about every transition (obs, action, next_obs)."""
+    obs, action, next_obs = (jnp.asarray(part) for part in transitions[:3])
+    log_likelihoods = jax.jit(jax.vmap(library.experts.log_likelihoods))
+    return Evidence(obs, action, next_obs, log_likelihoods(obs, action, next_obs))
+
+
+def learn_belief(
+    library: SourceLibrary,
+    transitions: Sequence[np.ndarray],
+    *,
+    mixture: AbstractMixture | None = None,
+    updates: int = 6_000,
+    batch: int = 32,
+    seed: int = 0,
+    begin: Begin = silent,
+) -> Belief:
+    """Train a mixture on transitions that were collected before.
+
+    Args:
+        library: the sources.
+        transitions: rows of obs, action and next_obs of the target.
+        mixture: by default the paper's network, three epochs per batch.
+        updates: batches to learn from; a mixture that does not replay (the exact one)
+            sees every transition once instead.
+        batch: transitions in each.
+        seed: of the network and the batches.
+        begin: reports on the progress.
+    """
+    evidence = gather_evidence(library, transitions)
+    if mixture is None:
+        encoder = library.experts.encoder
+        inputs = encoder(evidence.obs[0]).size
+        mixture = NetworkMixture(encoder, len(library), inputs, epochs=3)
+    init_key, batch_key = jax.random.split(jax.random.key(seed))
+    state = mixture.init(init_key)
+    if not mixture.replays:
+        return Belief(library, mixture, mixture.update(state, evidence)[0])
+    advance = begin("mixture", updates, "entropy")
+    for start in range(0, updates, CHUNK):
+        steps = min(CHUNK, updates - start)
+        keys = jax.random.split(jax.random.fold_in(batch_key, start), steps)
+        state, metrics = _learn(mixture, state, evidence, keys, batch)
+        advance(steps, float(metrics.entropy[-1]))
+    return Belief(library, mixture, state)
+
+
+@eqx.filter_jit
+def _learn(
+    mixture: AbstractMixture, state: Any, evidence: Evidence, keys: Array, batch: int
+) -> tuple[Any, Metrics]:
+    def step(state: Any, key: Key) -> tuple[Any, Metrics]:
+        rows = jax.random.randint(key, (batch,), 0, len(evidence.action))
+        return mixture.update(state, jax.tree.map(lambda x: x[rows], evidence))
+
+    return jax.lax.scan(step, state, keys)

@@ -1,0 +1,208 @@
+"""What Stable-Baselines3's off-policy learners need to be advised.
+
+An advisor that learns as they do, figures for their log, and a place in their file.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load, save
+
+from policymix.bridges.advisor import Advisor
+from policymix.bridges.sb3.vec_env import refuse_normalised, starts_of, unprinted
+from policymix.core.errors import FileFormatError, MissingExtraError, PolicymixError
+from policymix.core.settings import Settings
+from policymix.core.spaces import spec_of_spaces
+from policymix.core.types import Discrete
+from policymix.sources.library import SourceLibrary
+from policymix.storage.folders import write_file
+
+try:
+    from stable_baselines3.common.base_class import maybe_make_env
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+except ImportError as error:
+    raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
+
+ARRAYS, FACTS = "policymix.safetensors", "policymix.json"
+"""What is added to the zip file that SB3 writes."""
+
+
+class Advised(OffPolicyAlgorithm):
+    """What all of these have in common: an advisor that learns as they do.
+
+    Args:
+        policy: "MlpPolicy".
+        env: the target.
+        **options: as SB3's.
+    """
+
+    sources: SourceLibrary | None
+    transfer: Settings
+    advisor: Advisor
+
+    def __init__(self, policy: Any, env: Any, **options: Any):
+        known = self.policy_aliases["MlpPolicy"]
+        if isinstance(policy, str):
+            fits = policy == "MlpPolicy"
+        else:
+            fits = issubclass(policy, known)
+        if not fits:
+            raise PolicymixError(
+                f"policy={policy!r} cannot be advised by sources, which know vectors "
+                f"and numbers. Give 'MlpPolicy' or a subclass of {known.__name__}"
+            )
+        if env is not None:
+            env = maybe_make_env(env, verbose=options.get("verbose", 0))
+            spec_of_spaces(env, "the target")
+            refuse_normalised(env)
+        super().__init__(policy, env, **options)  # pyright: ignore[reportArgumentType]
+
+    def _setup_model(self) -> None:
+        if self.sources is None:
+            raise PolicymixError(
+                f"{type(self).__name__} needs sources: {type(self).__name__}(…, "
+                f"sources=library), also in {type(self).__name__}.load(path, sources="
+                "library), since sources are not in the file"
+            )
+        if self.n_steps > 1:
+            raise PolicymixError(
+                f"n_steps is {self.n_steps}, but advice is given for single steps. "
+                "Leave n_steps at 1"
+            )
+        super()._setup_model()
+        starts = None if self.env is None else starts_of(self.env)
+        spec = spec_of_spaces(self, "the target")
+        seed = 0 if self.seed is None else self.seed
+        self.advisor = Advisor(self.sources, spec, self.transfer, seed, starts)
+        self._forget_episodes()
+
+    def set_env(self, env: Any, force_reset: bool = True) -> None:
+        """Go on in another environment."""
+        refuse_normalised(env)
+        super().set_env(env, force_reset)
+
+    def _setup_learn(self, *arguments: Any, **options: Any) -> tuple[int, BaseCallback]:
+        before = self._last_obs
+        begun = super()._setup_learn(*arguments, **options)
+        if self._last_obs is not before:
+            self._forget_episodes()
+        return begun
+
+    def _forget_episodes(self) -> None:
+        """Begin to count their returns: the raw and the shaped one, of each copy."""
+        self._totals = np.zeros((2, self.n_envs))
+
+    def _store_transition(
+        self,
+        replay_buffer: Any,
+        buffer_action: np.ndarray,
+        new_obs: Any,
+        reward: np.ndarray,
+        dones: np.ndarray,
+        infos: list[dict[str, Any]],
+    ) -> None:
+        obs, next_obs = np.array(self._last_obs), np.array(new_obs)
+        for place in np.flatnonzero(dones).tolist():
+            final = infos[place].get("terminal_observation")
+            next_obs[place] = next_obs[place] if final is None else final
+        discrete = isinstance(self.advisor.spec.action, Discrete)
+        scaled: Any = buffer_action
+        actions = scaled if discrete else self.policy.unscale_action(scaled)
+        self.advisor.observe(obs, actions, next_obs)
+        normalised = self._vec_normalize_env
+        raw = reward if normalised is None else normalised.get_original_reward()
+        self._count(np.asarray(raw), np.asarray(dones, bool), obs, actions)
+        super()._store_transition(
+            replay_buffer, buffer_action, new_obs, reward, dones, infos
+        )
+
+    def _count(
+        self, reward: np.ndarray, ended: np.ndarray, obs: np.ndarray, action: np.ndarray
+    ) -> None:
+        """Returns for the log."""
+        del obs, action
+        self._totals[0] += reward
+        for total in self._totals[0][ended].tolist():
+            self.logger.record_mean("transfer/raw_return", total)
+        self._totals[:, ended] = 0.0
+
+    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
+        """Train the learner, and the mixture as often."""
+        self.advisor.learn(gradient_steps)
+        super().train(gradient_steps, batch_size)
+        for tag, figure in self.advisor.figures().items():
+            self.logger.record(tag, figure, unprinted(tag))
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "sources", "advisor", "guide"]
+
+    def save(
+        self,
+        path: str | Path | io.BufferedIOBase,
+        exclude: Iterable[str] | None = None,
+        include: Iterable[str] | None = None,
+    ) -> None:
+        """Write SB3's zip file with the mixture in it; the sources stay outside."""
+        buffer = io.BytesIO()
+        super().save(buffer, exclude, include)  # pyright: ignore[reportArgumentType]
+        with zipfile.ZipFile(buffer, "a") as archive:
+            archive.writestr(ARRAYS, save(self.advisor.arrays()))
+            facts = {"components": list(self.advisor.names)}
+            archive.writestr(FACTS, json.dumps(facts))
+        if isinstance(path, io.IOBase):
+            path.write(buffer.getvalue())  # pyright: ignore[reportAttributeAccessIssue]
+            return
+        place = Path(str(path))
+        write_file(
+            place if place.suffix else place.with_suffix(".zip"), buffer.getvalue()
+        )
+
+    @classmethod
+    def load(
+        cls,
+        path: Any,
+        env: Any = None,
+        *arguments: Any,
+        sources: SourceLibrary | None = None,
+        **options: Any,
+    ) -> Any:
+        """Read what `save` wrote; SB3's part of it is unpickled, so trust the file.
+
+        Args:
+            path: the zip file.
+            env: to go on learning.
+            *arguments: as SB3's.
+            sources: those that it was trained with.
+            **options: as SB3's.
+        """
+        facts, arrays = _read_advisor(path)
+        model = super().load(path, env, *arguments, sources=sources, **options)
+        if facts["components"] != list(model.advisor.names):
+            raise PolicymixError(
+                f"{path}: it was trained with {facts['components']}, not with "
+                f"{list(model.advisor.names)}. Give the same sources in the same order"
+            )
+        model.advisor.restore(arrays)
+        return model
+
+
+def _read_advisor(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What was added to SB3's file."""
+    place = path
+    if not isinstance(path, io.IOBase):
+        place = Path(path)
+        place = place if place.is_file() else Path(f"{path}.zip")
+    try:
+        with zipfile.ZipFile(place) as archive:
+            return json.loads(archive.read(FACTS)), load(archive.read(ARRAYS))
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise FileFormatError(
+            *(place, "file", f"no advised learner ({error})"),
+            "Give a file that MarsDQN, MarsSAC, MapseDQN or MapseSAC saved",
+        ) from None

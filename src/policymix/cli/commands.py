@@ -1,0 +1,131 @@
+"""What the commands do and print."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from policymix.core.progress import bars
+from policymix.experiments.runs import FACTS, ROWS, run
+from policymix.sources.library import fingerprint
+from policymix.storage.folders import check_new
+from policymix.training.check import check_task
+from policymix.training.setup import build_problem, settings_of
+from policymix.training.source_facts import source_facts
+from policymix.training.source_library import train_library
+from policymix.training.task import TransferTask, find_domain, load_task
+from policymix.training.train import Row
+
+
+def train_sources(domain: str, out: Path, seed: int) -> None:
+    """Train a library with bars, save it and show it."""
+    find_domain(domain).spec()
+    check_new(out)
+    with bars() as begin:
+        library, facts = train_library(domain, seed, begin)
+    library.save(out, facts)
+    show_sources(str(out))
+    Console().print(f"library written to {out}")
+
+
+def show_sources(place: str) -> None:
+    """Print a table of a library's sources."""
+    task = load_task(place)
+    facts, domain = task.facts, task.domain
+    title = f"{domain.name}: {domain.measure} and model errors of {place}"
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("source", no_wrap=True)
+    for column in (
+        *("own\nscore", "target\nscore", "own\nerror", "target\nerror"),
+        *("still\nerror", "samples", "sha-256"),
+    ):
+        table.add_column(column, justify="right", no_wrap=True)
+    for source in task.sources.sources:
+        row = facts["sources"][source.name]
+        if facts["domain"] != domain.name:
+            row = source_facts(domain, source, row["samples"])
+        table.add_row(
+            source.name,
+            f"{row['own_score']:.1f}",
+            f"{row['zero_shot']:.1f}",
+            f"{row['own_error']:.2g}",
+            f"{row['target_error']:.2g}",
+            f"{row['own_still']:.2g}",
+            f"{row['samples']:,}",
+            fingerprint(source)[:8],
+        )
+    console = Console()
+    console.print(table)
+    scores = "exact" if domain.score is None else "means of 100 greedy episodes"
+    console.print(
+        f"Scores are {scores}. Errors are squared and summed over components (tables: "
+        "share of wrong predictions; densities: −log P in nats), on fresh transitions "
+        "of the source's policy; the still error is that of predicting no change at "
+        "home (densities: of a guess among all states)."
+    )
+    console.print(f"made by: {facts['command']}", highlight=False)
+
+
+def run_methods(
+    place: str,
+    methods: Sequence[str],
+    trials: int,
+    seed: int,
+    steps: int | None,
+    out: Path,
+) -> None:
+    """Train methods with bars, write the run's folder and print a summary."""
+    task = load_task(place)
+    settings = settings_of(task)
+    if steps is not None:
+        settings = replace(settings, steps=steps)
+    for method in methods:
+        build_problem(task, method, settings)
+    with bars() as begin:
+        rows = run(task, methods, settings, seed, trials, out, begin)
+    console = Console()
+    console.print(summary(task, rows))
+    console.print(f"rows: {out / ROWS}   facts: {out / FACTS}", soft_wrap=True)
+
+
+def summary(task: TransferTask, rows: Sequence[Row]) -> Table:
+    """Mean and standard error over trials, of the whole run and at its end."""
+    trials = 1 + max(row.trial for row in rows)
+    count = f"{trials} trial{'s' if trials > 1 else ''}"
+    title = f"{task.domain.name}: {task.domain.measure}, {count}"
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    for column in ("mean of the run", "at the end"):
+        table.add_column(f"{column}\n(± standard error)", justify="right")
+    for method in dict.fromkeys(row.method for row in rows):
+        scores = np.array([row.score for row in rows if row.method == method])
+        curves = scores.reshape(-1, trials)
+        table.add_row(method, *map(mean_and_error, (curves.mean(axis=0), curves[-1])))
+    return table
+
+
+def mean_and_error(values: np.ndarray) -> str:
+    """A mean over trials with its standard error."""
+    if len(values) < 2:
+        return f"{values.mean():.1f}"
+    return f"{values.mean():.1f} ± {values.std(ddof=1) / len(values) ** 0.5:.1f}"
+
+
+def check(place: str) -> int:
+    """Print every finding; 1 when something is unsound."""
+    console = Console()
+    with console.status(f"checking {place} …"):
+        findings = check_task(load_task(place))
+    for finding in findings:
+        mark = "[green]ok  [/]" if finding.sound else "[red]BAD [/]"
+        console.print(mark, finding.question, highlight=False)
+        if not finding.sound:
+            console.print("    ", finding.detail, highlight=False)
+            console.print("     remedy:", finding.remedy, highlight=False)
+    unsound = sum(not finding.sound for finding in findings)
+    console.print(f"{len(findings)} checks, {unsound} unsound")
+    return 1 if unsound else 0

@@ -1,0 +1,75 @@
+"""The demonstration: what transfer brings on Transfer-CartPole, in a minute or two."""
+
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from policymix.experiments.plans import Experiment, Part
+from policymix.experiments.reproduce import keep_note, make_report, run_all
+from policymix.reports.analysis import areas, ends
+from policymix.reports.claims import number, trusts_the_right_source
+from policymix.reports.results import Results, read_results
+from policymix.reports.statistics import standard_error
+from policymix.training.setup import settings_of
+from policymix.training.task import TransferTask, load_task
+
+EARLY = 2_000
+"""Samples after which the table looks."""
+WORDS = {
+    "mars": "advice of the mixture",
+    "mapse": "the mixture leads exploration",
+    "scratch": "no transfer",
+}
+
+
+def demo(out: Path, trials: int, seed: int) -> None:
+    """Compare MARS with no transfer, MAPSE and the best single source."""
+    task = load_task("cartpole")
+    best = best_source(task)
+    methods = ("mars", f"phi{best + 1}", "scratch", "mapse")
+    experiment = Experiment(
+        *(task, settings_of(task), trials, seed, tuple(map(Part, methods)))
+    )
+    command = f"policymix demo --trials {trials} --seed {seed}"
+    keep_note(out, {"seed": seed, "quick": False, "command": command})
+    console = Console()
+    run_all([experiment], out, console)
+    (results,) = read_results(out)
+    words = WORDS | {methods[1]: f"one source alone: {task.sources.names[best]}"}
+    console.print(table_of(results, words))
+    console.print(trusts_the_right_source(results).sentence)
+    make_report(out, console)
+
+
+def best_source(task: TransferTask) -> int:
+    """The source that does best on the target without learning."""
+    facts = task.facts["sources"]
+    scores = [facts[name]["zero_shot"] for name in task.sources.names]
+    return scores.index(max(scores))
+
+
+def table_of(results: Results, words: dict[str, str]) -> Table:
+    """Scores early, over the run and at its end."""
+    facts = results.facts
+    title = (
+        f"Transfer-CartPole: {facts['measure']} of {facts['settings']['horizon']}, "
+        f"mean ± standard error of {facts['trials']} trials"
+    )
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    table.add_column("which is")
+    samples = f"{facts['settings']['steps']:,}"
+    for column in (f"after {EARLY:,}\nsamples", "mean of\nthe run", "at the\nend"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.caption = f"{samples} samples of the target in each trial"
+    over, last = areas(results), ends(results)
+    for name, curve in results.curves.items():
+        early = curve.scores[curve.steps.tolist().index(EARLY)]
+        cells = [
+            f"{number(float(values.mean()))} ± {number(float(standard_error(values)))}"
+            for values in (early, over[name], last[name])
+        ]
+        table.add_row(name, words.get(name, ""), *cells)
+    return table

@@ -1,0 +1,161 @@
+"""A target of the user's own: from what was given to something that makes copies."""
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from policymix.core.errors import DomainError
+from policymix.core.spaces import spec_of_spaces
+from policymix.core.types import Discrete
+from policymix.environments.base import AbstractDomain
+from policymix.environments.copies import DomainTasks, Variant
+
+EPISODES, STEPS = 8, 8
+"""Of the target, at random, to try sources on before anything is trained."""
+SEED = 8_000_000
+
+
+def own_variant(target: Any, horizon: int) -> tuple[Variant, str]:
+    """What makes copies of a target, and its name.
+
+    Args:
+        target: a Gymnasium environment, its id, a function that makes one, or a domain
+            written in JAX.
+        horizon: of episodes, where the environment sets no limit itself.
+    """
+    if isinstance(target, AbstractDomain):
+        return target, type(target).__name__
+    make, name = _maker(target)
+    try:
+        environment, other = make(), make()
+    except Exception as error:
+        raise DomainError(
+            f"the target {name!r} cannot be made ({type(error).__name__}: {error}). "
+            "Give an environment, the id of a registered one, or a function without "
+            "arguments that makes one"
+        ) from error
+    spec_of_spaces(environment, name)
+    if not isinstance(environment, gymnasium.Env):
+        raise DomainError(
+            f"{name} is a {type(environment).__name__}, no gymnasium.Env. Derive it "
+            "from that class, or wrap it in one that is"
+        )
+    if environment.unwrapped is other.unwrapped:
+        raise DomainError(
+            f"{name} makes the same environment every time, and trials and tests need "
+            "copies. Give a function that makes a new one"
+        )
+    limited = _has_limit(environment)
+    environment.close()
+    other.close()
+    return (make if limited else partial(_limit, make, horizon)), name
+
+
+def _maker(target: Any) -> tuple[Callable[[], Any], str]:
+    if isinstance(target, str):
+        return partial(gymnasium.make, target), target
+    if isinstance(target, gymnasium.Env):
+        return _copier(target), _name_of(target)
+    if callable(target):
+        name = getattr(target, "__name__", type(target).__name__)
+        return target, "target" if name in ("<lambda>", "partial") else name
+    raise DomainError(
+        f"the target is a {type(target).__name__}. Give a Gymnasium environment, its "
+        "id, or a function that makes one"
+    )
+
+
+def _copier(environment: gymnasium.Env) -> Callable[[], Any]:
+    """Copies of an environment: by its specification, or else by copying it."""
+    spec = environment.spec
+    if spec is None:
+        return _deep_copier(environment)
+    try:
+        made = gymnasium.make(spec)
+    except Exception:  # the specification does not know a wrapper of the user's
+        return _deep_copier(environment)
+    changed = _changed(environment, made)
+    made.close()
+    if changed:
+        raise DomainError(
+            f"{environment} was changed after it was made ({', '.join(changed)}), and "
+            "trials and tests would get new ones without the change. Give a function "
+            "that makes it and changes it"
+        )
+    return partial(gymnasium.make, spec)
+
+
+def _changed(environment: gymnasium.Env, made: gymnasium.Env) -> list[str]:
+    """Real numbers, such as a gravity, that differ from those of a new environment."""
+
+    def differ(mine: Any, new: Any) -> bool:
+        return isinstance(mine, float) and isinstance(new, float) and mine != new
+
+    values, new = vars(environment.unwrapped), made.unwrapped
+    return [name for name in values if differ(values[name], getattr(new, name, None))]
+
+
+def _deep_copier(environment: gymnasium.Env) -> Callable[[], Any]:
+    try:
+        copy.deepcopy(environment)
+    except Exception as error:
+        raise DomainError(
+            f"{environment} cannot be copied ({type(error).__name__}: {error}), and "
+            "trials and tests need copies. Give a function that makes it instead"
+        ) from error
+    return lambda: copy.deepcopy(environment)
+
+
+def _name_of(environment: gymnasium.Env) -> str:
+    spec = environment.spec
+    return type(environment.unwrapped).__name__ if spec is None else spec.id
+
+
+def _has_limit(environment: gymnasium.Env) -> bool:
+    while isinstance(environment, gymnasium.Wrapper):
+        if isinstance(environment, gymnasium.wrappers.TimeLimit):
+            return True
+        environment = environment.env
+    return False
+
+
+def _limit(make: Callable[[], Any], horizon: int) -> gymnasium.Env:
+    return gymnasium.wrappers.TimeLimit(make(), horizon)
+
+
+def first_observations(variant: Variant) -> np.ndarray:
+    """Observations near the start of a few episodes, by random actions."""
+    if isinstance(variant, AbstractDomain):
+        tasks, rng = DomainTasks(variant, EPISODES), np.random.default_rng(SEED)
+        seen = [tasks.reset(SEED)]
+        for _ in range(STEPS - 1):
+            seen.append(tasks.step(rng.integers(tasks.num_actions, size=EPISODES)).obs)
+        return _finite(np.concatenate(seen))
+    environment = variant()
+    environment.action_space.seed(SEED)
+    seen = []
+    for episode in range(EPISODES):
+        obs, _ = environment.reset(seed=SEED + episode)
+        for _ in range(STEPS):
+            seen.append(np.array(obs))
+            obs, _, terminated, truncated, _ = environment.step(
+                environment.action_space.sample()
+            )
+            if terminated or truncated:
+                break
+    environment.close()
+    space = spec_of_spaces(environment, "the target").observation
+    return _finite(np.array(seen, int if isinstance(space, Discrete) else np.float32))
+
+
+def _finite(rows: np.ndarray) -> np.ndarray:
+    if not np.all(np.isfinite(rows)):
+        raise DomainError(
+            "the target's observations hold NaN or infinity soon after a reset. Mend "
+            "the environment; gymnasium.utils.env_checker.check_env may help"
+        )
+    return rows

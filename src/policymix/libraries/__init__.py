@@ -1,1 +1,0 @@
-"""How the source libraries of the domains are made."""

@@ -1,0 +1,127 @@
+"""Plain Python functions in the middle of compiled code."""
+
+import copy
+import re
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array
+
+from policymix.core.errors import SourceError
+from policymix.core.types import Space
+
+_TURN = threading.RLock()
+"""Trials run side by side, but two sources may share an environment."""
+
+
+class HostFunction(eqx.Module):
+    """A part of a source on the host: rows of arguments in, rows of answers out."""
+
+    function: Callable[..., np.ndarray] = eqx.field(static=True)
+    arguments: tuple[Space, ...] = eqx.field(static=True)
+    shape: tuple[int, ...] = eqx.field(static=True)
+    """Of an answer."""
+    kind: str = eqx.field(static=True, default="float32")
+
+    def __call__(self, *arguments: Array) -> Array:
+        """One answer, or as many as there are arguments under `vmap`."""
+        answer = jax.ShapeDtypeStruct(self.shape, self.kind)
+        return jax.pure_callback(
+            self._ask, answer, *arguments, vmap_method="broadcast_all"
+        )
+
+    def _ask(self, *arguments: Any) -> np.ndarray:
+        values = [np.array(argument) for argument in arguments]
+        batch = values[0].shape[: values[0].ndim - len(self.arguments[0].shape)]
+        pairs = zip(values, self.arguments, strict=True)
+        columns = [value.reshape(-1, *space.shape) for value, space in pairs]
+        with _TURN, np.errstate(all="ignore"):
+            answers = self.function(*columns).astype(self.kind)
+        return answers.reshape(*batch, *self.shape)
+
+
+def try_on(
+    name: str, part: str, function: Callable, *arguments: np.ndarray
+) -> list[Any]:
+    """Call a function as its author would, with NumPy's numbers of its own."""
+    answers = []
+    for row in zip(*arguments, strict=True):
+        try:
+            with np.errstate(all="ignore"):
+                answers.append(np.array(function(*copy.deepcopy(row))))
+        except Exception as error:
+            shapes = [argument.shape[1:] for argument in arguments]
+            told = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise SourceError(
+                f"source {name!r}: its {part} fails on one of the target's "
+                f"observations, {row[0].tolist()} ({told}). It must accept arguments "
+                f"of shape {shapes}"
+            ) from error
+    return answers
+
+
+def each(
+    name: str, part: str, function: Callable, *arguments: np.ndarray
+) -> np.ndarray:
+    """The answers as one array."""
+    answers = try_on(name, part, function, *arguments)
+    check_shapes(name, part, answers, answers[0].shape)
+    return np.array(answers)
+
+
+def hashable(function: Callable) -> Callable:
+    """The same function: compiled code needs to tell whether it has changed."""
+    try:
+        hash(function)
+    except TypeError:
+        return lambda *arguments: function(*arguments)
+    return function
+
+
+def compiles(
+    function: Callable, answers: list[np.ndarray], *arguments: np.ndarray
+) -> bool:
+    """Whether JAX can trace a function and then finds the same answers.
+
+    The second part matters: a random choice is traced as a constant.
+    """
+    try:
+        compiled = np.asarray(jax.jit(jax.vmap(function))(*arguments))
+        plain = np.array(answers)
+    except Exception:
+        return False
+    return compiled.shape == plain.shape and np.allclose(
+        compiled, plain, rtol=1e-3, atol=1e-5, equal_nan=True
+    )
+
+
+def told_by_host(error: Exception) -> str | None:
+    """What a source complained of on the host, dug out of JAX's error."""
+    found = re.findall(r"SourceError: (.+)", str(error))
+    return found[-1] if found else None
+
+
+def check_shapes(
+    name: str, part: str, answers: Iterable[Any], shape: tuple[int, ...]
+) -> None:
+    """Complain of an answer that has another shape."""
+    for answer in answers:
+        if answer.shape != shape:
+            raise SourceError(
+                f"source {name!r}: its {part} returns shape {answer.shape}, but the "
+                f"target needs {shape}. Select or reorder its outputs"
+            )
+
+
+def check_actions(name: str, actions: Iterable[Any], count: int) -> None:
+    """Complain of an action's index that does not exist."""
+    for action in actions:
+        if action not in range(count):
+            raise SourceError(
+                f"source {name!r}: its policy returns action {action}, but the target "
+                f"has actions 0 … {count - 1}. Map its actions to those"
+            )

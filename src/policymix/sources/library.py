@@ -1,0 +1,246 @@
+"""What we know: source tasks and their library."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Float
+
+from policymix.core import encoders, kernels, networks
+from policymix.core.encoders import AbstractEncoder, Identity, OneHot
+from policymix.core.errors import FileFormatError, SourceError
+from policymix.core.kernels import AbstractKernel
+from policymix.core.types import Action, Box, Discrete, Observation, Space, TaskSpec
+from policymix.domains.inventory import task as inventory
+from policymix.sources import dynamics, policies
+from policymix.sources.adapt import adapt
+from policymix.sources.checks import check_names, check_source, probe_observations
+from policymix.sources.experts import Experts, SourceTask, stack_alike
+from policymix.storage.folders import (
+    MANIFEST,
+    RESTORE,
+    pack,
+    read_arrays,
+    read_manifest,
+    write_folder,
+)
+from policymix.storage.records import Reader, RecordError, to_record
+
+FORMAT, VERSION = "policymix source library", 1
+KINDS = (
+    *(encoders.Identity, encoders.Clip, encoders.Standardise),
+    *(encoders.OneHot, encoders.OneHotGrid),
+    *(kernels.Gaussian, kernels.StudentT, kernels.Indicator),
+    *(policies.TablePolicy, policies.GreedyPolicy, policies.SoftmaxPolicy),
+    *(policies.ClippedPolicy, policies.SquashedPolicy),
+    *(networks.MLP, networks.Perceptron),
+    *(dynamics.TableDynamics, dynamics.NetworkDynamics, dynamics.BoundedDynamics),
+    *(dynamics.CoveredDynamics, dynamics.LogDensity, inventory.Sales),
+)
+"""What a library folder may hold; nothing else is ever built from a file."""
+
+
+@dataclass(frozen=True)
+class SourceLibrary:
+    """The sources that may help with a target, in a fixed order.
+
+    Args:
+        sources: at least one; their names must differ.
+        spec: the target's spaces. `for_target` sets them later.
+        encoder: turns observations into the vectors that kernels compare and mixtures
+            read, so that a precision means the same in every component. None leaves
+            the choice to the task: an own target's observations are scaled by the
+            spread of source data; otherwise they are taken as they are.
+        observations: some of the target's, to try the sources on; by default draws
+            from its space.
+    """
+
+    sources: Sequence[SourceTask]
+    spec: TaskSpec | None = None
+    encoder: AbstractEncoder | None = None
+    observations: Array | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "sources", tuple(self.sources))
+        check_names([source.name for source in self.sources])
+        if self.spec is None:
+            return
+        probes = self.observations
+        if probes is None:
+            probes = probe_observations(self.spec.observation)
+        ready = tuple(adapt(source, self.spec, probes) for source in self.sources)
+        object.__setattr__(self, "sources", ready)
+        self.check(probes)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sources' names, in order."""
+        return tuple(source.name for source in self.sources)
+
+    def for_target(
+        self, spec: TaskSpec, observations: Array | None = None
+    ) -> "SourceLibrary":
+        """The same sources, checked against the spaces of a target."""
+        return replace(self, spec=spec, observations=observations)
+
+    def check(self, observations: Array) -> None:
+        """Try every source; raise a `SourceError` that says what to do."""
+        experts = self.experts
+        for source in self.sources:
+            check_source(source, experts, observations)
+
+    @cached_property
+    def experts(self) -> Experts:
+        """All sources together, for compiled code."""
+        if self.spec is None:
+            raise SourceError(
+                "the library does not know its target's spaces. "
+                "Give SourceLibrary(..., spec=TaskSpec(...)) or call for_target(spec)"
+            )
+        return Experts(
+            stack_alike([source.policy for source in self.sources]),
+            stack_alike([(source.dynamics, source.kernel) for source in self.sources]),
+            plain(self.spec.observation) if self.encoder is None else self.encoder,
+            self.spec,
+        )
+
+    def advise(self, obs: Observation) -> Float[Array, "n advice"]:
+        """Every source's advice in one state."""
+        return self.experts.advise(obs)
+
+    def log_likelihoods(
+        self, obs: Observation, action: Action, next_obs: Observation
+    ) -> Float[Array, " n"]:
+        """How well every source explains one transition."""
+        return self.experts.log_likelihoods(obs, action, next_obs)
+
+    def save(self, folder: str | Path, facts: dict[str, Any] | None = None) -> None:
+        """Write a new folder of arrays and a manifest.
+
+        Args:
+            folder: must not exist yet, or be empty.
+            facts: anything JSON can hold (how the sources were trained, scores, …).
+        """
+        arrays: dict[str, np.ndarray] = {}
+        manifest = {**library_record(self, arrays), "facts": facts or {}}
+        write_folder(Path(folder), pack(FORMAT, VERSION, manifest, arrays))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "SourceLibrary":
+        """Read a folder; no code in it is ever executed."""
+        manifest = read_manifest(Path(folder), FORMAT, VERSION)
+        reader = Reader(KINDS, read_arrays(Path(folder), manifest))
+        try:
+            library = read_library(manifest, reader)
+        except RecordError as error:
+            field, problem = error.field, error.problem
+        except SourceError as error:
+            field, problem = "sources", str(error)
+        else:
+            return library
+        path = Path(folder) / MANIFEST
+        raise FileFormatError(path, field, problem, RESTORE)
+
+
+def plain(space: Space) -> AbstractEncoder:
+    """Vectors as they are; the index of a state as a unit vector."""
+    return OneHot(space.n) if isinstance(space, Discrete) else Identity()
+
+
+def fingerprint(source: SourceTask) -> str:
+    """SHA-256 of all that a source is."""
+    arrays: dict[str, np.ndarray] = {}
+    record = to_record(source, "source", arrays)
+    content = repr(record).encode() + b"".join(
+        arrays[name].tobytes() for name in sorted(arrays)
+    )
+    return hashlib.sha256(content).hexdigest()
+
+
+def library_facts(folder: str | Path) -> dict[str, Any]:
+    """What was written down when a library was saved."""
+    return read_manifest(Path(folder), FORMAT, VERSION)["facts"]
+
+
+def library_record(
+    library: SourceLibrary, arrays: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Describe a library; its arrays are added to `arrays`."""
+    try:
+        records = [
+            {
+                "name": source.name,
+                "policy": to_record(source.policy, f"{i}.policy", arrays),
+                "dynamics": to_record(source.dynamics, f"{i}.dynamics", arrays),
+                "kernel": to_record(source.kernel, f"{i}.kernel", arrays),
+            }
+            for i, source in enumerate(library.sources)
+        ]
+        encoder = to_record(library.experts.encoder, "encoder", arrays)
+    except RecordError as error:
+        raise SourceError(f"the library cannot be saved: {error}") from None
+    spec = _spec_record(library.experts.spec)
+    return {"spec": spec, "encoder": encoder, "sources": records}
+
+
+def read_library(manifest: dict[str, Any], reader: Reader) -> SourceLibrary:
+    """Build the library that a record describes."""
+    records = manifest.get("sources")
+    if not isinstance(records, list):
+        raise RecordError("sources", "not a list")
+    sources = []
+    for i, record in enumerate(records):
+        parts = {"name", "policy", "dynamics", "kernel"}
+        if not isinstance(record, dict) or set(record) != parts:
+            raise RecordError(f"sources.{i}", f"not an object of {sorted(parts)}")
+        sources.append(
+            SourceTask(
+                reader.read(record["name"], f"{i}.name", str),
+                reader.read(record["policy"], f"{i}.policy", eqx.Module),
+                reader.read(record["dynamics"], f"{i}.dynamics", eqx.Module),
+                reader.read(record["kernel"], f"{i}.kernel", AbstractKernel),
+            )
+        )
+    encoder = reader.read(manifest.get("encoder"), "encoder", AbstractEncoder)
+    reader.finish()
+    return SourceLibrary(sources, _read_spec(manifest.get("spec")), encoder)
+
+
+def _spec_record(spec: TaskSpec) -> dict[str, Any]:
+    def record(space: Space) -> dict[str, Any]:
+        if isinstance(space, Discrete):
+            return {"n": space.n}
+        finite = [
+            [b if np.isfinite(b) else None for b in bounds]
+            for bounds in (space.low, space.high)
+        ]
+        return {"low": finite[0], "high": finite[1]}
+
+    return {"observation": record(spec.observation), "action": record(spec.action)}
+
+
+def _read_spec(record: Any) -> TaskSpec:
+    try:
+        return TaskSpec(*(_read_space(record[k]) for k in ("observation", "action")))
+    except (TypeError, KeyError, ValueError):
+        raise RecordError("spec", "not a pair of spaces") from None
+
+
+def _read_space(record: dict[str, Any]) -> Space:
+    if set(record) == {"n"}:
+        if type(record["n"]) is not int or record["n"] < 1:
+            raise ValueError
+        return Discrete(record["n"])
+    low = tuple(-np.inf if b is None else float(b) for b in record["low"])
+    high = tuple(np.inf if b is None else float(b) for b in record["high"])
+    if len(low) != len(high) or len(low) == 0:
+        raise ValueError
+    return Box(low, high)

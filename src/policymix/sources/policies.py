@@ -1,0 +1,85 @@
+"""What a source would do: tables and networks.
+
+A policy maps one observation to action probabilities, one-hot if it is deterministic,
+or to a continuous action.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from policymix.core.encoders import AbstractEncoder
+from policymix.core.networks import MLP, Perceptron
+from policymix.core.types import Observation
+
+
+class TablePolicy(eqx.Module):
+    """Action probabilities per state."""
+
+    probabilities: Float[Array, "states actions"]
+
+    def __call__(self, obs: Int[Array, ""]) -> Float[Array, " actions"]:
+        """The row of one state."""
+        return self.probabilities[obs]
+
+
+def table_policy(actions: Int[Array, " states"], num_actions: int) -> TablePolicy:
+    """One action per state."""
+    return TablePolicy(jax.nn.one_hot(actions, num_actions))
+
+
+class GreedyPolicy(eqx.Module):
+    """The best action of a network of action values."""
+
+    network: MLP | Perceptron
+    encoder: AbstractEncoder
+
+    def __call__(self, obs: Observation) -> Float[Array, " actions"]:
+        """One-hot at the largest value."""
+        values = self.network(self.encoder(obs))
+        return jax.nn.one_hot(jnp.argmax(values), values.size)
+
+
+class SoftmaxPolicy(eqx.Module):
+    """Action probabilities of a network of logits."""
+
+    network: MLP | Perceptron
+    encoder: AbstractEncoder
+
+    def __call__(self, obs: Observation) -> Float[Array, " actions"]:
+        """Softmax of the logits."""
+        return jax.nn.softmax(self.network(self.encoder(obs)))
+
+
+class ClippedPolicy(eqx.Module):
+    """A network of continuous actions, cut to their bounds."""
+
+    network: MLP | Perceptron
+    encoder: AbstractEncoder
+    low: Float[Array, " act"]
+    high: Float[Array, " act"]
+
+    def __call__(self, obs: Observation) -> Float[Array, " act"]:
+        """The network's output, clipped."""
+        return jnp.clip(self.network(self.encoder(obs)), self.low, self.high)
+
+
+class SquashedPolicy(eqx.Module):
+    """A network of continuous actions, squashed by tanh and stretched to their bounds.
+
+    With a `limit` the network's output is first cut to [−limit, limit].
+    """
+
+    network: MLP | Perceptron
+    encoder: AbstractEncoder
+    low: Float[Array, " act"]
+    high: Float[Array, " act"]
+    limit: float | None = eqx.field(static=True, default=None)
+
+    def __call__(self, obs: Observation) -> Float[Array, " act"]:
+        """Between `low`, where tanh is −1, and `high`, where it is 1."""
+        output = self.network(self.encoder(obs))
+        if self.limit is not None:
+            output = jnp.clip(output, -self.limit, self.limit)
+        return self.low + 0.5 * (jnp.tanh(output) + 1.0) * (self.high - self.low)

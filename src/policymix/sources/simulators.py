@@ -1,0 +1,106 @@
+"""A Gymnasium environment as a model: put it where the target was, and step it."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from policymix.core.errors import SourceError
+
+CHECKS = 32
+"""Steps on which a simulator must repeat itself before it is believed."""
+TOLERANCE = 1e-3
+"""Share of a component's size by which it may fail to; observations are rounded."""
+REMEDY = (
+    "Give Simulator(env, set_state) with a function set_state(env, obs) that restores "
+    "its whole state, or fit a model to its rollouts with fit_dynamics(env)"
+)
+
+SetState = Callable[[Any, np.ndarray], None]
+
+
+class Simulator:
+    """Dynamics that ask an environment whose state can be set.
+
+    Args:
+        env: its observations hold its whole state.
+        set_state: `set_state(env, obs)` puts the environment where `obs` was observed.
+            By default what Gymnasium's classic control (`env.unwrapped.state = obs`)
+            and MuJoCo (`set_state(qpos, qvel)`) offer, where observations are states.
+
+    A simulator is tried before it is used: put back where it was, the same action must
+    lead to the same place.
+    """
+
+    def __init__(self, env: gymnasium.Env, set_state: SetState | None = None):
+        self.env = env
+        self.env.reset(seed=0)  # some have no state before
+        self._set_state = find_setter(env) if set_state is None else set_state
+        self._lock = threading.Lock()
+        self._check()
+
+    def __call__(self, obs: np.ndarray, action: Any) -> np.ndarray:
+        """What the environment would have done."""
+        with self._lock:
+            self._set_state(self.env, np.asarray(obs))
+            next_obs, _, terminated, truncated, _ = self.env.step(action)
+            if terminated or truncated:
+                self.env.reset()
+        return np.array(next_obs)
+
+    def _check(self) -> None:
+        self.env.action_space.seed(0)
+        obs, _ = self.env.reset(seed=0)
+        steps = []
+        for _ in range(CHECKS):
+            action = self.env.action_space.sample()
+            before = np.array(obs)  # the environment may reuse its array
+            next_obs, _, terminated, truncated, _ = self.env.step(action)
+            steps.append((before, action, np.array(next_obs)))
+            obs = self.env.reset()[0] if terminated or truncated else next_obs
+        self.env.reset()
+        happened = np.array([next_obs for _, _, next_obs in steps], float)
+        try:
+            repeated = np.array([self(obs, action) for obs, action, _ in steps], float)
+        except Exception as error:
+            raise SourceError(
+                f"the simulator {self.env} cannot be put where it was "
+                f"({type(error).__name__}: {error}). {REMEDY}"
+            ) from error
+        gaps = np.abs(repeated - happened).reshape(CHECKS, -1)
+        sizes = np.abs(happened).reshape(CHECKS, -1).max(axis=0)
+        wrong = ~np.all(gaps <= TOLERANCE * (TOLERANCE + sizes), axis=0)
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            raise SourceError(
+                f"the simulator {self.env} does not repeat itself: put back where it "
+                f"was, the same action led elsewhere (component {place} of the "
+                f"observation differs by {gaps[:, place].max():.3g}). {REMEDY}"
+            )
+
+
+def find_setter(env: gymnasium.Env) -> SetState:
+    """How the state of a well-known kind of environment is set."""
+    body: Any = env.unwrapped
+    size = int(np.prod(env.observation_space.shape or ()))
+    model: Any = getattr(body, "model", None)
+    if hasattr(body, "set_state") and hasattr(model, "nq"):
+        joints = int(model.nq)
+        if size == joints + int(model.nv):
+            return lambda env, obs: _body(env).set_state(obs[:joints], obs[joints:])
+    elif hasattr(body, "state"):
+        return _set_attribute
+    raise SourceError(
+        f"the state of {env} cannot be set from its observations in a known way. "
+        f"{REMEDY}"
+    )
+
+
+def _body(env: gymnasium.Env) -> Any:
+    return env.unwrapped
+
+
+def _set_attribute(env: gymnasium.Env, obs: np.ndarray) -> None:
+    _body(env).state = np.array(obs, float)

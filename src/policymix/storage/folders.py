@@ -1,0 +1,158 @@
+"""Folders of arrays and facts: safetensors and JSON, whole or not at all.
+
+Loading executes no code: no pickle, no eval. Whatever is wrong with a file, the reader
+gets a `FileFormatError` that names the file and the field.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policymix.core.errors import FileFormatError, PolicymixError
+
+MANIFEST = "manifest.json"
+ARRAYS = "arrays.safetensors"
+MAX_MANIFEST_BYTES = 4 << 20
+MAX_HEADER_BYTES = 1 << 20
+MAX_ARRAYS_BYTES = 1 << 30
+RESTORE = "Restore the file from its origin, or make it again"
+
+
+def canonical(facts: dict[str, Any]) -> bytes:
+    """JSON with sorted keys: the same facts always give the same bytes."""
+    text = json.dumps(facts, indent=1, sort_keys=True, allow_nan=False)
+    return (text + "\n").encode()
+
+
+def check_new(path: Path) -> None:
+    """Refuse a folder that has something in it, or a file in its place."""
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise PolicymixError(
+            f"{path} exists already. Choose another folder or delete it first"
+        )
+
+
+def write_folder(path: Path, files: dict[str, bytes]) -> None:
+    """Write a new folder; a failure leaves nothing behind."""
+    path = Path(path)
+    check_new(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        for name, content in files.items():
+            with (scratch / name).open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        scratch.chmod(0o755)
+        scratch.replace(path)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write or replace one file; a reader sees the old or the new one, never half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.new")
+    try:
+        with scratch.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def pack(
+    form: str, version: int, facts: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> dict[str, bytes]:
+    """The two files of a folder; the manifest holds both digests."""
+    from safetensors.numpy import save
+
+    contiguous = {name: np.asarray(a, order="C") for name, a in arrays.items()}
+    packed = save(contiguous)
+    manifest = {
+        **facts,
+        "format": form,
+        "version": version,
+        "arrays": {"bytes": len(packed), "sha256": hashlib.sha256(packed).hexdigest()},
+    }
+    manifest["digest"] = hashlib.sha256(canonical(manifest)).hexdigest()
+    return {MANIFEST: canonical(manifest), ARRAYS: packed}
+
+
+def read_manifest(folder: Path, form: str, version: int) -> dict[str, Any]:
+    """Read and verify the facts of a folder."""
+    path = Path(folder) / MANIFEST
+    content = read_bytes(path, MAX_MANIFEST_BYTES)
+    try:
+        manifest = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(path, "file", f"no JSON ({error})", RESTORE) from None
+    if not isinstance(manifest, dict) or manifest.get("format") != form:
+        raise FileFormatError(path, "format", f"no {form}", f"Give a {form} folder")
+    if manifest.get("version") != version:
+        raise FileFormatError(
+            path,
+            "version",
+            f"{manifest.get('version')!r}, but this release reads {version}",
+            "Install the release that wrote it, or make the folder again",
+        )
+    digest = manifest.pop("digest", None)
+    try:
+        intact = digest == hashlib.sha256(canonical(manifest)).hexdigest()
+        intact = intact and content == canonical({**manifest, "digest": digest})
+    except (ValueError, RecursionError):
+        intact = False
+    if not intact:
+        raise FileFormatError(path, "digest", "the facts were altered", RESTORE)
+    return manifest
+
+
+def read_arrays(folder: Path, manifest: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Read the arrays that a verified manifest describes."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    path = Path(folder) / ARRAYS
+    declared = manifest.get("arrays")
+    if not isinstance(declared, dict) or not isinstance(declared.get("sha256"), str):
+        raise FileFormatError(
+            Path(folder) / MANIFEST, "arrays.sha256", "missing", RESTORE
+        )
+    content = read_bytes(path, MAX_ARRAYS_BYTES)
+    if len(content) != declared.get("bytes"):
+        problem = f"{len(content)} bytes instead of {declared.get('bytes')}"
+        raise FileFormatError(path, "size", problem, RESTORE)
+    if hashlib.sha256(content).hexdigest() != declared["sha256"]:
+        raise FileFormatError(path, "sha256", "the arrays were altered", RESTORE)
+    header = int.from_bytes(content[:8], "little")
+    if header > min(MAX_HEADER_BYTES, len(content) - 8):
+        problem = f"a header of {header} bytes is not credible"
+        raise FileFormatError(path, "header", problem, RESTORE)
+    try:
+        return load(content)
+    except (SafetensorError, ValueError, TypeError, KeyError) as error:
+        raise FileFormatError(path, "header", f"no arrays ({error})", RESTORE) from None
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """A file of at most so many bytes, or an error that names it."""
+    try:
+        size = path.stat().st_size
+        if size > limit:
+            problem = f"{size} bytes, more than the {limit} that are read"
+            raise FileFormatError(path, "size", problem, RESTORE)
+        return path.read_bytes()
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror})"
+        raise FileFormatError(path, "file", problem, "Check the path") from None

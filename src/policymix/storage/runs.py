@@ -1,0 +1,231 @@
+"""Reading runs back: what is wrong with a folder is named by file and line."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policymix.core.errors import FileFormatError
+from policymix.experiments.runs import FACTS, FORMAT, HEADER, ROWS, VERSION
+from policymix.storage.folders import (
+    MANIFEST,
+    MAX_ARRAYS_BYTES,
+    MAX_MANIFEST_BYTES,
+    RESTORE,
+    read_bytes,
+)
+from policymix.storage.records import RecordError, conforms, read_settings
+from policymix.training.train import Row
+
+NEEDED: dict[str, Any] = {
+    "status": str,
+    "domain": str,
+    "measure": str,
+    "better": str,
+    "methods": list[str],
+    "seed": int,
+    "trials": int,
+    "settings": dict,
+    "sources": dict[str, str],
+    "source_samples": dict[str, int],
+    "versions": dict[str, str],
+    "devices": str,
+    "wall_seconds": dict[str, float],
+}
+"""Facts of every run, and their types."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """All trials of one method: scores [evaluations, trials]."""
+
+    method: str
+    steps: np.ndarray
+    scores: np.ndarray
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One folder: its facts, and a curve for each method."""
+
+    folder: Path
+    facts: dict[str, Any]
+    curves: dict[str, Curve]
+
+    @property
+    def has_snapshots(self) -> bool:
+        """Whether somebody looked at the mixture."""
+        return (self.folder / MANIFEST).exists()
+
+
+def read_run(folder: Path) -> Run:
+    """A run's folder, whole and sound, or an error that says where it is not."""
+    facts = read_facts(folder)
+    return Run(folder, facts, read_curves(folder / ROWS, facts))
+
+
+def find_runs(place: Path) -> list[Path]:
+    """The folders of runs at or below a place, in order of their names."""
+    found = (path.parent for path in place.rglob(FACTS))
+    return sorted(path for path in found if not is_scratch(path.relative_to(place)))
+
+
+def is_scratch(path: Path) -> bool:
+    """Whether a folder is one that somebody was writing when he was stopped."""
+    return any(part.startswith(".") for part in path.parts)
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """What was run."""
+    path = folder / FACTS
+    facts = json_of(path)
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise FileFormatError(path, "format", f"no {FORMAT}", f"Give a {FORMAT} folder")
+    if facts.get("version") != VERSION:
+        problem = f"{facts.get('version')!r}, but this release reads {VERSION}"
+        raise FileFormatError(path, "version", problem, "Run it again")
+    for name, kind in NEEDED.items():
+        if not conforms(facts.get(name), kind):
+            problem = f"{facts.get(name)!r} is not of the right type"
+            raise FileFormatError(path, name, problem, RESTORE)
+    try:
+        check_facts(facts)
+    except RecordError as error:
+        raise FileFormatError(path, error.field, error.problem, RESTORE) from None
+    return facts
+
+
+def check_facts(facts: dict[str, Any]) -> None:
+    """Complain of facts that no run can have."""
+    settings = read_settings(facts["settings"])
+    for name in ("steps", "evaluate_every"):
+        if getattr(settings, name) < 1:
+            raise RecordError(f"settings.{name}", "it must be at least 1")
+    if Path(facts["domain"]).name != facts["domain"]:
+        raise RecordError("domain", f"{facts['domain']!r} is no plain name")
+    if facts["trials"] < 1:
+        raise RecordError("trials", f"{facts['trials']} of them")
+    if not facts["methods"]:
+        raise RecordError("methods", "there is none")
+    if facts["better"] not in ("higher", "lower"):
+        raise RecordError("better", f"{facts['better']!r} is not higher or lower")
+    sweep = facts.get("sweep")
+    if sweep is None:
+        return
+    if not isinstance(sweep, dict) or set(sweep) != {"setting", "value"}:
+        raise RecordError("sweep", f"{sweep!r} is not a setting and a value")
+    if facts["settings"].get(str(sweep["setting"])) != sweep["value"]:
+        raise RecordError("sweep", f"{sweep!r} is not among the settings")
+
+
+def json_of(path: Path) -> Any:
+    """A file's JSON."""
+    content = read_bytes(path, MAX_MANIFEST_BYTES)
+    try:
+        return json.loads(content.decode())
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(path, "file", f"no JSON ({error})", RESTORE) from None
+
+
+def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
+    """Every method's curve, from a file that has each row once."""
+    lines = lines_of(path)
+    if not lines or lines[0] != HEADER:
+        found = lines[0] if lines else ""
+        problem = f"the header is {found!r} instead of {HEADER!r}"
+        raise FileFormatError(path, "line 1", problem, RESTORE)
+    rows: dict[tuple[str, int, int], tuple[int, float]] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        row = read_row(path, number, line, facts)
+        key = row.method, row.trial, row.step
+        if key in rows:
+            problem = f"repeats line {rows[key][0]} ({name_of(*key)})"
+            raise FileFormatError(path, f"line {number}", problem, RESTORE)
+        rows[key] = number, row.score
+    return {
+        method: curve_of(path, facts, method, rows)
+        for method in facts["methods"]
+        if facts["status"] == "finished" or any(key[0] == method for key in rows)
+    }
+
+
+def lines_of(path: Path) -> list[str]:
+    """A file's lines."""
+    content = read_bytes(path, MAX_ARRAYS_BYTES)
+    try:
+        text = content.decode()
+    except ValueError as error:
+        raise FileFormatError(path, "file", f"no text ({error})", RESTORE) from None
+    lines = text.splitlines()
+    if text and not text.endswith("\n"):
+        raise FileFormatError(path, f"line {len(lines)}", "it is cut off", RESTORE)
+    return lines
+
+
+def name_of(method: str, trial: int, step: int) -> str:
+    """A row, in words."""
+    return f"{method}, trial {trial}, step {step}"
+
+
+def read_row(path: Path, number: int, line: str, facts: dict[str, Any]) -> Row:
+    """One line, checked against the facts of its run."""
+    try:
+        return parse_row(line, facts)
+    except ValueError as error:
+        problem = str(error)
+    raise FileFormatError(path, f"line {number}", problem, RESTORE)
+
+
+def parse_row(line: str, facts: dict[str, Any]) -> Row:
+    """The values of a line; a ValueError says what is wrong with them."""
+    parts = line.split(",")
+    if len(parts) != len(Row._fields):
+        raise ValueError(f"{len(parts)} values instead of {len(Row._fields)}")
+    domain, method, *numbers = parts
+    trial, seed, step = map(int, numbers[:3])
+    score = float(numbers[3])
+    if not math.isfinite(score):
+        raise ValueError(f"the score is {score}")
+    if domain != facts["domain"]:
+        raise ValueError(f"the domain is {domain!r}, not {facts['domain']!r}")
+    if method not in facts["methods"]:
+        raise ValueError(f"{method!r} is none of the run's methods")
+    if not 0 <= trial < facts["trials"] or seed != facts["seed"] + trial:
+        raise ValueError(f"the run has no trial {trial} with seed {seed}")
+    every, last = (facts["settings"][name] for name in ("evaluate_every", "steps"))
+    if not 0 <= step <= last or (step % every and step != last):
+        raise ValueError(f"the step is {step}, at which no test is due")
+    return Row(domain, method, trial, seed, step, score)
+
+
+def curve_of(
+    path: Path,
+    facts: dict[str, Any],
+    method: str,
+    rows: dict[tuple[str, int, int], tuple[int, float]],
+) -> Curve:
+    """One method's rows as an array; none may be missing."""
+    mine = {key[1:]: place for key, (place, _) in rows.items() if key[0] == method}
+    steps = sorted({step for _, step in mine})
+    every, last = (facts["settings"][name] for name in ("evaluate_every", "steps"))
+    if facts["status"] == "finished" and (not steps or steps[-1] != last):
+        problem = f"{method} ends at step {steps[-1] if steps else None}, not at {last}"
+        line = max(mine.values(), default=len(rows) + 1)
+        raise FileFormatError(path, f"line {line}", problem, RESTORE)
+    before = min(mine.values()) - 1
+    for due in (min(place * every, last) for place in range(len(steps))):
+        for trial in range(facts["trials"]):
+            if (trial, due) not in mine:
+                problem = f"after it, {name_of(method, trial, due)} is missing"
+                raise FileFormatError(path, f"line {before}", problem, RESTORE)
+            before = mine[trial, due]
+    scores = [
+        [rows[method, trial, step][1] for trial in range(facts["trials"])]
+        for step in steps
+    ]
+    seeds = tuple(facts["seed"] + trial for trial in range(facts["trials"]))
+    return Curve(method, np.array(steps), np.array(scores), seeds)

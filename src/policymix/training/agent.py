@@ -1,0 +1,237 @@
+"""An agent that has learned: ask it, test it, keep it in a folder."""
+
+import dataclasses
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from policymix.beliefs.belief import Belief
+from policymix.core.encoders import AbstractEncoder
+from policymix.core.errors import FileFormatError, PolicymixError
+from policymix.core.settings import Settings
+from policymix.core.types import Discrete
+from policymix.methods.recipes import find_recipe, recipes
+from policymix.sources.library import KINDS, library_record, read_library
+from policymix.storage.folders import (
+    MANIFEST,
+    RESTORE,
+    pack,
+    read_arrays,
+    read_manifest,
+    write_folder,
+)
+from policymix.storage.records import Reader, RecordError, read_settings, to_record
+from policymix.training.setup import build_problem
+from policymix.training.step import LearningSetup, Trial, begin, greedy
+from policymix.training.task import TransferTask, find_domain, score_of
+
+FORMAT, VERSION = "policymix trained agent", 1
+
+
+@dataclass(frozen=True)
+class TrainedAgent:
+    """One trial's result."""
+
+    task: TransferTask
+    method: str
+    settings: Settings
+    problem: LearningSetup
+    trial: Trial
+
+    def predict(self, obs: Any) -> Any:
+        """The greedy action in one state, or an array of them for many states."""
+        space = self.problem.spec.observation
+        discrete, shape = isinstance(space, Discrete), space.shape
+        rows = np.asarray(obs) if discrete else np.asarray(obs, np.float32)
+        if isinstance(space, Discrete) and not _are_states(rows, space.n):
+            raise PolicymixError(
+                f"{obs!r} is no state: this agent knows the integers 0 … {space.n - 1}"
+            )
+        if rows.shape == shape:
+            return int(self._act(rows[None])[0])
+        if rows.shape[1:] != shape or rows.ndim != len(shape) + 1:
+            raise PolicymixError(
+                f"an observation of shape {rows.shape} was given: this agent acts on "
+                f"{shape}, or on rows of that shape"
+            )
+        return self._act(rows)
+
+    def evaluate(self, episodes: int = 10, seed: int = 6_000_000) -> float:
+        """The mean score of greedy episodes, in the domain's measure.
+
+        Where the measure is regret it is computed, and no episode is played.
+        """
+        domain = self.task.domain
+        return score_of(domain, domain.family().target, self._act, episodes, seed)
+
+    @property
+    def belief(self) -> Belief:
+        """Which source the agent trusts where; only methods with a mixture have one."""
+        mixture = self.problem.mixture
+        if mixture is None:
+            raise PolicymixError(
+                f"{self.method} learns no mixture. Train mars, mapse or another "
+                "method that does"
+            )
+        return Belief(self.task.sources, mixture, self.trial.mixture)
+
+    def save(self, folder: str | Path) -> None:
+        """Write a new folder; only methods that have a name can be saved.
+
+        The sources go with it if they are tables and networks for a domain of this
+        package. Otherwise `load` needs the task again.
+        """
+        if self.method not in recipes(len(self.task.sources)):
+            raise PolicymixError(
+                f"the method {self.method!r} has no name to load it by: add its recipe "
+                "to policymix.methods.recipes.METHODS under that name first"
+            )
+        arrays: dict[str, np.ndarray] = {}
+        facts = {
+            "domain": self.task.domain.name,
+            "method": self.method,
+            "settings": dataclasses.asdict(self.settings),
+            "sources": list(self.task.sources.names),
+        }
+        facts |= _sources_record(self.task, arrays)
+        for place, leaf in enumerate(jax.tree.leaves(self.trial)):
+            arrays[f"trial.{place}"] = np.asarray(leaf)
+        write_folder(Path(folder), pack(FORMAT, VERSION, facts, arrays))
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, task: TransferTask | None = None
+    ) -> "TrainedAgent":
+        """Read a folder; no code in it is ever executed.
+
+        Args:
+            folder: that `save` wrote.
+            task: what the agent was trained on, if its sources could not be saved.
+        """
+        facts = read_manifest(Path(folder), FORMAT, VERSION)
+        arrays = read_arrays(Path(folder), facts)
+        _check_task(Path(folder), facts, task)
+        try:
+            return _read(cls, facts, arrays, task)
+        except RecordError as error:
+            field, problem = error.field, error.problem
+        except (PolicymixError, AttributeError, LookupError, TypeError) as error:
+            field, problem = "facts", str(error)
+        path = Path(folder) / MANIFEST
+        raise FileFormatError(path, field, problem, RESTORE)
+
+    def _act(self, obs: np.ndarray) -> np.ndarray:
+        arrays, rest = eqx.partition(self.problem, eqx.is_array)
+        return np.asarray(_greedy(rest, arrays, self.trial, jnp.asarray(obs)))
+
+
+@partial(jax.jit, static_argnums=(0,))
+def _greedy(
+    rest: LearningSetup, arrays: LearningSetup, trial: Trial, obs: Array
+) -> Array:
+    problem = eqx.combine(arrays, rest)
+    return jax.vmap(partial(greedy, problem, trial))(obs)
+
+
+def _are_states(rows: np.ndarray, count: int) -> bool:
+    whole = np.issubdtype(rows.dtype, np.integer)
+    return whole and bool(np.all((rows >= 0) & (rows < count)))
+
+
+def _read(
+    cls: type[TrainedAgent],
+    facts: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    task: TransferTask | None,
+) -> TrainedAgent:
+    states = {name for name in arrays if name.startswith("trial.")}
+    reader = Reader(KINDS, {k: v for k, v in arrays.items() if k not in states})
+    task = _task_of(facts, reader) if task is None else _in_units(facts, reader, task)
+    settings = read_settings(facts["settings"])
+    method = facts["method"]
+    find_recipe(method, len(task.sources))
+    problem = build_problem(task, method, settings)
+    observation = problem.spec.observation
+    zeros = jnp.zeros(observation.shape, float if observation.shape else int)
+    shapes = jax.eval_shape(partial(begin, problem), jax.random.key(0), zeros)
+    expected, structure = jax.tree.flatten(shapes)
+    if states != {f"trial.{place}" for place in range(len(expected))}:
+        raise RecordError("trial", f"{len(states)} arrays instead of {len(expected)}")
+    leaves = []
+    for place, wanted in enumerate(expected):
+        leaf = arrays[f"trial.{place}"]
+        if leaf.shape != wanted.shape or leaf.dtype != wanted.dtype:
+            raise RecordError(f"trial.{place}", f"{leaf.shape} is not {wanted.shape}")
+        leaves.append(jnp.asarray(leaf))
+    trial = jax.tree.unflatten(structure, leaves)
+    return cls(task, method, settings, problem, trial)
+
+
+def _task_of(facts: dict[str, Any], reader: Reader) -> TransferTask:
+    """The task of a domain that comes with the package."""
+    library = read_library(facts["library"], reader)
+    domain = find_domain(facts["domain"])
+    if library.spec != domain.spec():
+        raise RecordError("library", f"its spaces are not those of {domain.name}")
+    return TransferTask(domain, library, {})
+
+
+def _in_units(
+    facts: dict[str, Any], reader: Reader, task: TransferTask
+) -> TransferTask:
+    """The task that was given, its observations in the units of the agent's training.
+
+    Units that are measured anew differ, if only because a source acts by chance.
+    """
+    if "encoder" not in facts:
+        return task
+    encoder = reader.read(facts["encoder"], "encoder", AbstractEncoder)
+    return replace(task, sources=replace(task.sources, encoder=encoder))
+
+
+def _sources_record(
+    task: TransferTask, arrays: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """The sources if they can be read back, or else how observations were encoded."""
+    found: dict[str, np.ndarray] = {}
+    record: Any
+    if not task.is_own:
+        with suppress(PolicymixError):
+            record = library_record(task.sources, found)
+            read_library(record, Reader(KINDS, found))
+            arrays.update(found)
+            return {"library": record}
+    found.clear()
+    with suppress(PolicymixError):
+        record = to_record(task.sources.experts.encoder, "encoder", found)
+        Reader(KINDS, found).read(record, "encoder", AbstractEncoder)
+        arrays.update(found)
+        return {"encoder": record}
+    return {}
+
+
+def _check_task(folder: Path, facts: dict[str, Any], task: TransferTask | None) -> None:
+    """Complain if no task was given but is needed, or if it is another's."""
+    if task is None and "library" not in facts:
+        raise PolicymixError(
+            f"the agent in {folder} was saved without its sources for "
+            f"{facts.get('domain')!r}. Give the task that it was trained on as well: "
+            "TrainedAgent.load(folder, task)"
+        )
+    if task is None or "sources" not in facts:
+        return
+    found = (task.domain.name, list(task.sources.names))
+    expected = (facts.get("domain"), facts["sources"])
+    if found != expected:
+        raise PolicymixError(
+            f"the agent in {folder} was trained on {expected[0]!r} with the sources "
+            f"{expected[1]}, not on {found[0]!r} with {found[1]}. Give that task"
+        )

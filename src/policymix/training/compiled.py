@@ -1,0 +1,290 @@
+"""Whole trials compiled: environment, behaviour, replay and learners in one scan.
+
+What makes it fast, each measured: trials move in lock step, so the replay has one write
+position; a row is written before rows are read; the random numbers of a chunk are drawn
+before its scan; target copies and tests happen between chunks; each core has its own
+shard of the trials.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, Mesh
+from jax.sharding import PartitionSpec as P
+from jaxtyping import Array, Bool, Float, Int
+
+from policymix.core.types import Key, Keys, Observation
+from policymix.environments.base import AbstractDomain
+from policymix.training.lockstep import (
+    LEARNER,
+    STARTS,
+    STEPS,
+    Carry,
+    Draws,
+    Plan,
+    absorb,
+    draw,
+    keys_of,
+    lay_out,
+    noise_of,
+    refresh,
+)
+from policymix.training.step import LearningSetup, Outcome, Trial, begin, choose, greedy
+
+AXIS = "trials"
+
+
+class World(NamedTuple):
+    """Who learns, and where."""
+
+    problem: LearningSetup
+    domain: AbstractDomain
+
+
+def start(world: World, plan: Plan, keys: Keys, start_keys: Keys) -> Carry:
+    """All trials before their first step."""
+
+    def one(key: Key, start_key: Key) -> Trial:
+        first = world.domain.initial(jax.random.fold_in(start_key, 0))
+        return begin(world.problem, key, first)
+
+    return lay_out(world.problem, plan, jax.vmap(one)(keys, start_keys))
+
+
+def chunk(
+    world: World, plan: Plan, carry: Carry, keys: Keys, start_keys: Keys
+) -> Carry:
+    """So many steps of all trials."""
+    problem, domain = world
+
+    first = carry.written
+
+    def draw_one(key: Key, start_key: Key) -> tuple[Draws, Array]:
+        def initial(step: Int[Array, ""]) -> Observation:
+            return domain.initial(jax.random.fold_in(start_key, step))
+
+        # The trial's first episode began with step 0.
+        starts = jax.vmap(initial)(first + 1 + jnp.arange(plan.length))
+        return draw(problem, plan, key, first), starts
+
+    def step(carry: Carry, chance: tuple[Draws, Array]) -> tuple[Carry, None]:
+        draws, starts = chance
+        choices = jax.vmap(lambda t, d: choose(problem, t, noise_of(d)))(
+            carry.trials, draws
+        )
+        outcomes = jax.vmap(partial(advance, domain))(
+            carry.trials, choices[0], starts, draws.key
+        )
+        return absorb(problem, plan, carry, choices, outcomes, draws), None
+
+    draws, starts = jax.vmap(draw_one, out_axes=1)(keys, start_keys)
+    # Steps use these keys for the first time. But with steps and trials transposed,
+    # JAX's check of reuse cannot tell them from their siblings of the same split.
+    draws = draws._replace(key=jax.random.clone(draws.key))
+    return jax.lax.scan(step, carry, (draws, starts))[0]
+
+
+def advance(
+    domain: AbstractDomain,
+    trial: Trial,
+    action: Int[Array, ""],
+    start: Observation,
+    key: Key,
+) -> Outcome:
+    """One step of one environment, and a new episode after an end."""
+    next_obs, reward, terminated = domain.step(key, trial.obs, action)
+    truncated = ~terminated & (trial.memory.elapsed + 1 >= domain.horizon)
+    obs = jnp.where(terminated | truncated, start, next_obs)
+    return Outcome(next_obs, reward, terminated, truncated, obs)
+
+
+class Walk(NamedTuple):
+    """A test episode on its way."""
+
+    obs: Observation
+    length: Int[Array, ""]
+    total: Float[Array, ""]
+    over: Bool[Array, ""]
+
+
+def examine(world: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
+    """Lengths and returns of greedy episodes: every trial from each of the keys."""
+    problem, domain = world
+
+    def begin_walk(key: Key) -> Walk:
+        obs = domain.initial(jax.random.fold_in(key, 0))
+        return Walk(obs, jnp.zeros((), int), jnp.zeros(()), jnp.zeros((), bool))
+
+    def one(trial: Trial, walk: Walk, key: Key) -> Walk:
+        # `fold_in` counts from 1, so that no step shares the key of the start.
+        step_key = jax.random.fold_in(key, walk.length + 1)
+        action = greedy(problem, trial, walk.obs)
+        obs, reward, terminated = domain.step(step_key, walk.obs, action)
+        length = walk.length + 1
+        over = terminated | (length >= domain.horizon)
+        walked = Walk(obs, length, walk.total + reward, over)
+        return jax.tree.map(lambda a, b: jnp.where(walk.over, a, b), walk, walked)
+
+    episodes = jax.vmap(one, (None, 0, 0))
+    step = jax.vmap(episodes, (0, 0, None))
+    count = trials.memory.episode.shape[0]
+    walks = jax.vmap(lambda _: jax.vmap(begin_walk)(keys))(jnp.arange(count))
+    walks = jax.lax.while_loop(
+        lambda walks: ~jnp.all(walks.over),
+        lambda walks: step(trials, walks, keys),
+        walks,
+    )
+    return walks.length, walks.total
+
+
+def decide(world: World, trials: Trial, obs: Array) -> Array:
+    """What every trial does in each of many states, exploration aside."""
+    rows = jax.vmap(partial(greedy, world.problem), (None, 0))
+    return jax.vmap(rows, (0, None))(trials, obs)
+
+
+def mesh_of(trials: int) -> Mesh:
+    """As many devices as can have a shard each."""
+    devices = jax.devices()[:trials]
+    return jax.make_mesh(
+        (len(devices),), (AXIS,), devices=devices, axis_types=(AxisType.Auto,)
+    )
+
+
+SHARDED, WHOLE = P(AXIS), P()
+CARRY: Any = Carry(SHARDED, SHARDED, WHOLE)  # pyright: ignore[reportArgumentType]
+
+
+def _shards(mesh: Mesh, call: Callable, inputs: tuple, outputs: Any) -> Callable:
+    """Run a function of arrays on every device's share of the trials."""
+    return jax.shard_map(
+        call, mesh=mesh, in_specs=inputs, out_specs=outputs, check_vma=False
+    )
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _start(
+    mesh: Mesh, rest: World, plan: Plan, arrays: World, keys: Keys, start_keys: Keys
+) -> Carry:
+    def call(arrays: World, *keys: Keys) -> Carry:
+        return start(eqx.combine(arrays, rest), plan, *keys)
+
+    inputs = (WHOLE, SHARDED, SHARDED)
+    return _shards(mesh, call, inputs, CARRY)(arrays, keys, start_keys)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=(4,))
+def _chunk(
+    mesh: Mesh,
+    rest: World,
+    plan: Plan,
+    arrays: World,
+    carry: Carry,
+    keys: Keys,
+    start_keys: Keys,
+) -> Carry:
+    def call(arrays: World, carry: Carry, *keys: Keys) -> Carry:
+        return chunk(eqx.combine(arrays, rest), plan, carry, *keys)
+
+    inputs = (WHOLE, CARRY, SHARDED, SHARDED)
+    return _shards(mesh, call, inputs, CARRY)(arrays, carry, keys, start_keys)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _examine(
+    mesh: Mesh, rest: World, arrays: World, trials: Trial, keys: Keys
+) -> tuple[Array, Array]:
+    def call(arrays: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
+        return examine(eqx.combine(arrays, rest), trials, keys)
+
+    inputs = (WHOLE, SHARDED, WHOLE)
+    return _shards(mesh, call, inputs, SHARDED)(arrays, trials, keys)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _decide(mesh: Mesh, rest: World, arrays: World, trials: Trial, obs: Array) -> Array:
+    def call(arrays: World, trials: Trial, obs: Array) -> Array:
+        return decide(eqx.combine(arrays, rest), trials, obs)
+
+    inputs = (WHOLE, SHARDED, WHOLE)
+    return _shards(mesh, call, inputs, SHARDED)(arrays, trials, obs)
+
+
+class CompiledLoop:
+    """Trials of a JAX domain; one shard of them on each device.
+
+    Args:
+        problem: who learns.
+        domain: where.
+        plan: numbers that shape the program.
+        seeds: one for each trial.
+        exams: seeds of the test episodes, the same in every test.
+    """
+
+    def __init__(
+        self,
+        problem: LearningSetup,
+        domain: AbstractDomain,
+        plan: Plan,
+        seeds: np.ndarray,
+        exams: Sequence[int],
+    ):
+        self._mesh = mesh_of(len(seeds))
+        idle = -len(seeds) % self._mesh.size
+        self._count, self._plan = len(seeds), plan
+        self._exams = keys_of(jnp.asarray(exams), 0)
+        self._seeds = jnp.asarray(np.append(seeds, seeds[:1].repeat(idle)))
+        world = World(problem, domain)
+        self._arrays, self._rest = eqx.partition(world, eqx.is_array)
+        self._keys = tuple(keys_of(self._seeds, use) for use in (STEPS, STARTS))
+        learners = keys_of(self._seeds, LEARNER)
+        self._carry = _start(
+            *(self._mesh, self._rest, plan, self._arrays, learners, self._keys[1])
+        )
+
+    def advance(self, length: int) -> None:
+        """One chunk of steps."""
+        self._carry = _chunk(
+            *(self._mesh, self._rest, self._plan._replace(length=length)),
+            *(self._arrays, self._carry, *self._keys),
+        )
+
+    def refresh(self) -> None:
+        """Copy the target networks."""
+        rest, arrays = self._rest.problem, self._arrays.problem
+        self._carry = refresh(rest, arrays, self._carry)
+
+    def examine(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and returns of test episodes, one row for each trial."""
+        lengths, totals = _examine(
+            *(self._mesh, self._rest, self._arrays, self._carry.trials, self._exams)
+        )
+        return np.asarray(lengths)[: self._count], np.asarray(totals)[: self._count]
+
+    def decide(self, obs: np.ndarray) -> np.ndarray:
+        """Greedy actions in these states, one row for each trial."""
+        actions = _decide(
+            *(self._mesh, self._rest, self._arrays, self._carry.trials),
+            jnp.asarray(obs),
+        )
+        return np.asarray(actions)[: self._count]
+
+    def wait(self) -> None:
+        """Until all that was asked for is done."""
+        jax.block_until_ready(self._carry)
+
+    @property
+    def fault(self) -> tuple[np.ndarray, np.ndarray]:
+        """Step and code of every trial's `Fault`."""
+        step, code = (np.asarray(part) for part in self._carry.trials.fault)
+        return step[: self._count], code[: self._count]
+
+    @property
+    def trials(self) -> Trial:
+        """The state of every trial."""
+        return jax.tree.map(lambda x: x[: self._count], self._carry.trials)

@@ -1,0 +1,238 @@
+"""Trials of Gymnasium environments: the host steps them, one compiled call learns.
+
+Each device has a shard of the trials and a thread of its own. While one shard's learner
+runs, which needs no interpreter, the host steps the environments of another.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from policymix.core.types import Discrete, DiscreteAction, Keys
+from policymix.environments.copies import HostTasks, Round
+from policymix.training.lockstep import (
+    LEARNER,
+    STEPS,
+    Carry,
+    Choices,
+    Draws,
+    Plan,
+    absorb,
+    draw,
+    keys_of,
+    lay_out,
+    noise_of,
+    refresh,
+)
+from policymix.training.step import LearningSetup, Outcome, Trial, begin, choose, greedy
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _start(
+    rest: LearningSetup, plan: Plan, arrays: LearningSetup, keys: Keys, obs: Array
+) -> Carry:
+    problem = eqx.combine(arrays, rest)
+    trials = jax.vmap(partial(begin, problem))(keys, _observations(problem, obs))
+    return lay_out(problem, plan, trials)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _open(
+    rest: LearningSetup, plan: Plan, arrays: LearningSetup, carry: Carry, keys: Keys
+) -> tuple[Draws, Choices]:
+    """The draws of a chunk, and the choices of its first step."""
+    problem = eqx.combine(arrays, rest)
+    chances = jax.vmap(partial(draw, problem, plan), (0, None), out_axes=1)(
+        keys, carry.written
+    )
+    return chances, _choose(problem, carry, _at(chances, jnp.zeros((), int)))
+
+
+@partial(jax.jit, static_argnums=(0, 1), donate_argnums=(3,))
+def _learn(
+    rest: LearningSetup,
+    plan: Plan,
+    arrays: LearningSetup,
+    carry: Carry,
+    chances: Draws,
+    step: Array,
+    choices: Choices,
+    told: Array,
+) -> tuple[Carry, Choices]:
+    """Learn from one step of every trial, and choose the next."""
+    problem = eqx.combine(arrays, rest)
+    outcomes = _outcomes(problem, told)
+    carry = absorb(problem, plan, carry, choices, outcomes, _at(chances, step))
+    following = jnp.minimum(step + 1, plan.length - 1)
+    return carry, _choose(problem, carry, _at(chances, following))
+
+
+@partial(jax.jit, static_argnums=(0,))
+def _greedy(
+    rest: LearningSetup, arrays: LearningSetup, trials: Trial, obs: Array
+) -> Array:
+    problem = eqx.combine(arrays, rest)
+    episodes = jax.vmap(partial(greedy, problem), (None, 0))
+    return jax.vmap(episodes)(trials, _observations(problem, obs))
+
+
+def _choose(problem: LearningSetup, carry: Carry, draws: Draws) -> Choices:
+    def one(trial: Trial, draws: Draws) -> tuple[DiscreteAction, Int[Array, ""]]:
+        return choose(problem, trial, noise_of(draws))
+
+    return jax.vmap(one)(carry.trials, draws)
+
+
+def _at(chances: Draws, step: Int[Array, ""]) -> Draws:
+    return jax.tree.map(lambda x: x[step], chances)
+
+
+def _observations(problem: LearningSetup, obs: Float[Array, "..."]) -> Array:
+    return obs.astype(int) if isinstance(problem.spec.observation, Discrete) else obs
+
+
+def _tell(outcome: Round) -> np.ndarray:
+    """A round as one array: one transfer instead of five."""
+    singles = (outcome.reward, outcome.terminated, outcome.truncated)
+    count = len(outcome.reward)
+    columns = [part.reshape(count, -1) for part in (outcome.next_obs, outcome.obs)]
+    columns += [part[:, None] for part in singles]
+    return np.concatenate(columns, axis=1, dtype=np.float32)
+
+
+def _outcomes(problem: LearningSetup, told: Float[Array, "trials columns"]) -> Outcome:
+    size = (told.shape[1] - 3) // 2
+    next_obs, obs, reward, terminated, truncated = jnp.split(
+        told, [size, 2 * size, 2 * size + 1, 2 * size + 2], axis=1
+    )
+    shape = (told.shape[0], *problem.spec.observation.shape)
+    return Outcome(
+        _observations(problem, next_obs.reshape(shape)),
+        reward[:, 0],
+        terminated[:, 0] > 0,
+        truncated[:, 0] > 0,
+        _observations(problem, obs.reshape(shape)),
+    )
+
+
+class Shard:
+    """The trials of one device, stepped by one thread."""
+
+    def __init__(
+        self,
+        problem: LearningSetup,
+        make: Callable[[], Any],
+        plan: Plan,
+        seeds: np.ndarray,
+        exams: Sequence[int],
+        device: Any,
+    ):
+        arrays, self._rest = eqx.partition(problem, eqx.is_array)
+        self._arrays = jax.device_put(arrays, device)
+        self._plan, self._count = plan, len(seeds)
+        self._tasks = HostTasks(make, len(seeds))
+        self._exams = HostTasks(make, len(seeds) * len(exams))
+        self._exam_seeds = list(exams) * len(seeds)
+        obs = self._tasks.reset(seeds.tolist())
+        learners, self._keys = (
+            keys_of(jnp.asarray(seeds), use) for use in (LEARNER, STEPS)
+        )
+        carry = _start(self._rest, plan, self._arrays, learners, obs)
+        # Committed, or the first chunks would be compiled for arrays that are not.
+        self.carry = jax.device_put(carry, device)
+
+    def advance(self, length: int) -> None:
+        """One chunk of steps."""
+        fixed = (self._rest, self._plan._replace(length=length), self._arrays)
+        chances, choices = _open(*fixed, self.carry, self._keys)
+        for step in range(length):
+            told = _tell(self._tasks.step(np.asarray(choices[0])))
+            self.carry, choices = _learn(
+                *fixed, self.carry, chances, np.int32(step), choices, told
+            )
+
+    def refresh(self) -> None:
+        """Copy the target networks."""
+        self.carry = refresh(self._rest, self._arrays, self.carry)
+
+    def examine(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and returns of test episodes, one row for each trial."""
+        obs = self._exams.reset(self._exam_seeds)
+        shape = (self._count, -1)
+        lengths, totals = np.zeros((2, len(obs)))
+        active = np.ones(len(obs), bool)
+        while active.any():
+            seen = obs.reshape(*shape, *obs.shape[1:])
+            actions = _greedy(self._rest, self._arrays, self.carry.trials, seen)
+            outcome = self._exams.step(np.asarray(actions).ravel(), active)
+            lengths += active
+            totals += np.where(active, outcome.reward, 0.0)
+            active &= ~(outcome.terminated | outcome.truncated)
+            obs = outcome.obs
+        return lengths.reshape(shape), totals.reshape(shape)
+
+
+class HostLoop:
+    """Trials of a Gymnasium environment, a shard of them on each device.
+
+    Args:
+        problem: who learns.
+        make: makes an environment of the target.
+        plan: numbers that shape the program.
+        seeds: one for each trial.
+        exams: seeds of the test episodes, the same in every test.
+    """
+
+    def __init__(
+        self,
+        problem: LearningSetup,
+        make: Callable[[], Any],
+        plan: Plan,
+        seeds: np.ndarray,
+        exams: Sequence[int],
+    ):
+        devices = jax.devices()[: len(seeds)]
+        parts = np.array_split(seeds, len(devices))
+        self._shards = [
+            Shard(problem, make, plan, part, exams, device)
+            for part, device in zip(parts, devices, strict=True)
+        ]
+        self._threads = ThreadPoolExecutor(len(devices))
+
+    def advance(self, length: int) -> None:
+        """One chunk of steps."""
+        list(self._threads.map(lambda shard: shard.advance(length), self._shards))
+
+    def refresh(self) -> None:
+        """Copy the target networks."""
+        for shard in self._shards:
+            shard.refresh()
+
+    def examine(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and returns of test episodes, one row for each trial."""
+        parts = list(self._threads.map(Shard.examine, self._shards))
+        lengths, totals = zip(*parts, strict=True)
+        return np.concatenate(lengths), np.concatenate(totals)
+
+    def wait(self) -> None:
+        """Until all that was asked for is done."""
+        jax.block_until_ready([shard.carry for shard in self._shards])
+
+    @property
+    def fault(self) -> tuple[np.ndarray, np.ndarray]:
+        """Step and code of every trial's `Fault`."""
+        steps, codes = zip(*(s.carry.trials.fault for s in self._shards), strict=True)
+        return np.concatenate(steps), np.concatenate(codes)
+
+    @property
+    def trials(self) -> Trial:
+        """The state of every trial."""
+        states = [jax.device_get(shard.carry.trials) for shard in self._shards]
+        return jax.tree.map(lambda *x: jnp.asarray(np.concatenate(x)), *states)

@@ -1,0 +1,157 @@
+"""Many trials that move in lock step: what the compiled and the host loop share.
+
+All trials of a batch take the same number of steps, so their replays have one write
+position: an in-place slice update, where a position per trial would be a scatter.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from policymix.agents.base import Uniforms
+from policymix.core.types import Key, Keys
+from policymix.training.step import LearningSetup, Outcome, Trial, learn, observe
+
+LEARNER, STEPS, STARTS = range(3)
+"""Uses of a trial's key: what is learned, chance in steps, and starts of episodes."""
+SINGLE = 6
+"""Uniform numbers of a `Noise` besides those for its arms."""
+
+
+class Plan(NamedTuple):
+    """Numbers that shape the program."""
+
+    length: int
+    """Steps of a chunk."""
+    batch: int
+    capacity: int
+    updates: int | str
+    """As in `Settings`."""
+
+
+class Carry(NamedTuple):
+    """Trials along a leading axis, and their replays."""
+
+    trials: Trial
+    rows: Float[Array, "trials capacity row"]
+    written: Int[Array, ""]
+
+
+Choices = tuple[Int[Array, " trials"], Int[Array, " trials"]]
+"""Every trial's action, and its option."""
+
+
+class Draws(NamedTuple):
+    """What chance contributes to one step."""
+
+    uniforms: Float[Array, " uniforms"]
+    picks: Float[Array, " batch"]
+    key: Key
+
+
+def draw(problem: LearningSetup, plan: Plan, key: Key, first: Int[Array, ""]) -> Draws:
+    """The draws of every step of a chunk at once, which is far cheaper than in it.
+
+    Every step has its own key, so a trial does not depend on where chunks end.
+    """
+    uniforms = SINGLE + problem.method.arms.advised.size
+
+    def one(step: Int[Array, ""]) -> Draws:
+        uniform_key, pick_key, step_key = jax.random.split(
+            jax.random.fold_in(key, step), 3
+        )
+        return Draws(
+            jax.random.uniform(uniform_key, (uniforms,)),
+            jax.random.uniform(pick_key, (plan.batch,)),
+            step_key,
+        )
+
+    return jax.vmap(one)(first + jnp.arange(plan.length))
+
+
+def noise_of(draws: Draws) -> Uniforms:
+    """Give every uniform number its name."""
+    explore, anything, reuse, follow, leave, guide = draws.uniforms[:SINGLE]
+    arms = draws.uniforms[SINGLE:]
+    return Uniforms(explore, anything, reuse, follow, leave, guide, arms)
+
+
+def lay_out(problem: LearningSetup, plan: Plan, trials: Trial) -> Carry:
+    """Trials with empty replays."""
+    count = trials.memory.episode.shape[0]
+    rows = jnp.zeros((count, plan.capacity, problem.layout.width))
+    return Carry(trials, rows, jnp.zeros((), int))
+
+
+def absorb(
+    problem: LearningSetup,
+    plan: Plan,
+    carry: Carry,
+    choices: Choices,
+    outcomes: Outcome,
+    draws: Draws,
+) -> Carry:
+    """Write one step of every trial, then let every trial learn."""
+    trials, rows = jax.vmap(
+        lambda trial, choice, outcome, draws: observe(
+            problem, trial, choice, outcome, noise_of(draws), carry.written
+        )
+    )(carry.trials, choices, outcomes, draws)
+    place = carry.written % plan.capacity
+    buffer = jax.lax.dynamic_update_slice(carry.rows, rows[:, None], (0, place, 0))
+    written = carry.written + 1
+    filled = jnp.minimum(written, plan.capacity)
+    lengths = carry.trials.memory.elapsed + 1
+    ended = outcomes.terminated | outcomes.truncated
+
+    def one(
+        trial: Trial,
+        replay: Float[Array, "capacity row"],
+        row: Float[Array, " row"],
+        option: Int[Array, ""],
+        draws: Draws,
+        due: Int[Array, ""],
+    ) -> Trial:
+        if plan.updates == "step":
+            sampled = replay[(draws.picks * filled).astype(int)]
+            return learn(problem, trial, sampled, row, option, carry.written)
+
+        def again(i: Int[Array, ""], trial: Trial) -> Trial:
+            key = jax.random.fold_in(draws.key, i)
+            places = jax.random.randint(key, (plan.batch,), 0, filled)
+            sampled, step = replay[places], carry.written
+            return learn(problem, trial, sampled, row, option, step, online=False)
+
+        return jax.lax.fori_loop(0, due, again, trial)
+
+    due = updates_due(plan, lengths, ended)
+    trials = jax.vmap(one)(trials, buffer, rows, choices[1], draws, due)
+    return Carry(trials, buffer, written)
+
+
+def updates_due(
+    plan: Plan, lengths: Int[Array, " trials"], ended: Bool[Array, " trials"]
+) -> Int[Array, " trials"]:
+    """How many updates follow this step when they come after episodes."""
+    count = lengths if isinstance(plan.updates, str) else plan.updates
+    return jnp.where(ended, count, 0)
+
+
+@partial(jax.jit, static_argnums=(0,), donate_argnums=(2,))
+def refresh(rest: LearningSetup, arrays: LearningSetup, carry: Carry) -> Carry:
+    """Copy every trial's target network."""
+    agent = eqx.combine(arrays, rest).agent
+    trials = carry.trials
+    return carry._replace(
+        trials=trials._replace(agent=jax.vmap(agent.refresh)(trials.agent))
+    )
+
+
+@jax.jit
+def keys_of(seeds: Int[Array, " trials"], use: Int[Array, ""] | int) -> Keys:
+    """A key for every trial and use: which trials run beside it makes no difference."""
+    return jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(seed), use))(seeds)

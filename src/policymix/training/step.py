@@ -1,0 +1,290 @@
+"""One step of one trial, as pure functions: both loops are made of these.
+
+choose   what to do
+observe  what came of it: a row for the replay
+learn    from replayed rows
+greedy   what to do in a test
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from policymix.agents.base import AbstractAgent, Experience, Shaping, Uniforms
+from policymix.beliefs.mixture import AbstractMixture, Evidence
+from policymix.beliefs.potentials import decision_values, potential
+from policymix.core.replay import Layout
+from policymix.core.types import (
+    DiscreteAction,
+    Key,
+    Observation,
+    Scalar,
+    TaskSpec,
+    Transition,
+)
+from policymix.methods.behaviours import BehaviourState, Epsilon
+from policymix.methods.recipes import Method
+from policymix.sources.experts import Experts
+
+
+class Outcome(NamedTuple):
+    """What the target did."""
+
+    next_obs: Observation
+    reward: Scalar
+    terminated: Bool[Array, ""]
+    truncated: Bool[Array, ""]
+    obs: Observation
+    """Where to go on: `next_obs`, or the start of a new episode."""
+
+
+class Fault(NamedTuple):
+    """The first number that was not finite: at which step, and which of `faults`."""
+
+    step: Int[Array, ""]
+    code: Int[Array, ""]
+
+
+class Trial(NamedTuple):
+    """All that changes during a trial, but for its replay."""
+
+    agent: Any
+    mixture: Any
+    obs: Observation
+    advice: Float[Array, "n actions"]
+    memory: BehaviourState
+    fault: Fault
+
+
+class LearningSetup(eqx.Module):
+    """All that does not change: who learns what, from whom and how."""
+
+    spec: TaskSpec = eqx.field(static=True)
+    experts: Experts | None
+    agent: AbstractAgent
+    mixture: AbstractMixture | None
+    method: Method
+    epsilon: Epsilon
+
+    @property
+    def num_actions(self) -> int:
+        """Of the target."""
+        return self.spec.action.n  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def num_sources(self) -> int:
+        """That give advice."""
+        return 0 if self.experts is None else self.experts.num_sources
+
+    @property
+    def keeps_advice(self) -> bool:
+        """Whether learning needs the advice of replayed transitions."""
+        return self.method.shapes or self.method.options
+
+    @property
+    def layout(self) -> Layout:
+        """A row: the transition, its log-likelihoods, its advice before and after."""
+        n = self.num_sources
+        likelihoods = (n,) if self.method.contextual else ()
+        advice = (n * self.num_actions,) * 2 if self.keeps_advice else ()
+        return Layout(self.spec.observation, likelihoods + advice)
+
+    def advise(self, obs: Observation) -> Float[Array, "n actions"]:
+        """The sources' advice; none without sources."""
+        if self.experts is None:
+            return jnp.zeros((0, self.num_actions))
+        return self.experts.advise(obs)
+
+    def phi(
+        self, trial: Trial, obs: Observation, advice: Float[Array, "n actions"]
+    ) -> Float[Array, " actions"]:
+        """Φ(s, ·) by the present beliefs; nothing without a trust."""
+        if self.method.trust is None:
+            return jnp.zeros(self.num_actions)
+        weights = self.method.trust.weights(
+            self.mixture, trial.mixture, obs, trial.memory.arm
+        )
+        return potential(weights, advice)
+
+
+def faults(sources: tuple[str, ...]) -> list[str]:
+    """What each code of a `Fault` stands for."""
+    predictions = [f"the prediction of source {name!r}" for name in sources]
+    advice = [f"the advice of source {name!r}" for name in sources]
+    everyone = ["nothing", "the observation", "the reward", "the learner's loss"]
+    return everyone + predictions + advice
+
+
+def begin(problem: LearningSetup, key: Key, obs: Observation) -> Trial:
+    """A trial before its first step."""
+    agent_key, mixture_key = jax.random.split(key)
+    mixture = problem.mixture
+    zero = jnp.zeros((), int)
+    return Trial(
+        problem.agent.init(agent_key),
+        None if mixture is None else mixture.init(mixture_key),
+        obs,
+        problem.advise(obs),
+        problem.method.arms.init(),
+        Fault(zero, zero),
+    )
+
+
+def preferences(
+    problem: LearningSetup,
+    trial: Trial,
+    obs: Observation,
+    advice: Float[Array, "n actions"],
+    phi: Float[Array, " actions"],
+    arm: Int[Array, ""],
+) -> Float[Array, " actions"]:
+    """What decides: the learner's values, and c·Φ if this arm takes advice."""
+    method = problem.method
+    values = problem.agent.action_values(trial.agent, obs, advice)
+    scale = method.arms.advised[arm] * method.scale
+    return decision_values(method.form, method.own * values, phi, scale)
+
+
+def choose(
+    problem: LearningSetup, trial: Trial, noise: Uniforms
+) -> tuple[DiscreteAction, Int[Array, ""]]:
+    """The next action, and the option it belongs to."""
+    method, memory, obs, advice = problem.method, trial.memory, trial.obs, trial.advice
+    phi = problem.phi(trial, obs, advice)
+    action, option = problem.agent.act(
+        *(trial.agent, obs, advice),
+        preferences(problem, trial, obs, advice, phi, memory.arm),
+        *(memory.option, problem.epsilon(memory.episode), noise),
+    )
+    if method.trust is None:
+        return action, option
+    advised = method.arms.advised[memory.arm]
+    option = guide(option, problem.num_sources, noise)
+    led = noise.explore < method.guidance * problem.epsilon(memory.episode)
+    action = jnp.where(led, drawn(advice[option], noise), action)
+    follows = noise.reuse < advised * method.reuse(memory)
+    follows &= noise.follow < jnp.sum(phi)
+    return jnp.where(follows, drawn(phi, noise), action), option
+
+
+STRETCH = 40
+"""Steps for which a source leads exploration, on average."""
+
+
+def guide(option: Int[Array, ""], num_sources: int, noise: Uniforms) -> Int[Array, ""]:
+    """The source that leads exploration: the same for a stretch, then another."""
+    changes = (option < 0) | (noise.leave < 1.0 / STRETCH)
+    return jnp.where(changes, (noise.guide * num_sources).astype(int), option)
+
+
+def drawn(likely: Float[Array, " actions"], noise: Uniforms) -> DiscreteAction:
+    """An action drawn from probabilities (or from what there is of them)."""
+    return jnp.argmax(jnp.cumsum(likely) > noise.follow)
+
+
+def greedy(problem: LearningSetup, trial: Trial, obs: Observation) -> DiscreteAction:
+    """What the method does in a test: no exploration, the arm that proved best."""
+    advice, arm = problem.advise(obs), problem.method.arms.best(trial.memory)
+    phi = problem.phi(trial, obs, advice)
+    return jnp.argmax(preferences(problem, trial, obs, advice, phi, arm))
+
+
+def observe(
+    problem: LearningSetup,
+    trial: Trial,
+    choice: tuple[DiscreteAction, Int[Array, ""]],
+    outcome: Outcome,
+    noise: Uniforms,
+    step: Int[Array, ""],
+) -> tuple[Trial, Float[Array, " row"]]:
+    """Remember one step; returns the row to replay it from."""
+    method, (action, option) = problem.method, choice
+    next_obs, reward, terminated, truncated, obs = outcome
+    transition = Transition(trial.obs, action, reward, next_obs, terminated, truncated)
+    advice, extras = problem.advise(obs), []
+    predicted = jnp.ones(problem.num_sources, bool)
+    if method.contextual and problem.experts is not None:
+        extras.append(problem.experts.log_likelihoods(trial.obs, action, next_obs))
+        predicted = jnp.isfinite(extras[0])
+    if problem.keeps_advice:
+        extras += [trial.advice, problem.advise(next_obs)]
+    memory = method.arms.remember(
+        trial.memory._replace(option=option),
+        *(reward, terminated | truncated),
+        *(problem.epsilon(trial.memory.episode), noise.arms),
+    )
+    told = jnp.all(jnp.isfinite(next_obs)), jnp.isfinite(reward), jnp.array(True)
+    advised = jnp.all(jnp.isfinite(advice), axis=1)
+    sound = jnp.concatenate([jnp.stack(told), predicted, advised])
+    fault = _note(trial.fault, jnp.argmin(sound) + 1, jnp.all(sound), step)
+    trial = trial._replace(obs=obs, advice=advice, memory=memory, fault=fault)
+    return trial, problem.layout.pack(transition, extras)
+
+
+def learn(
+    problem: LearningSetup,
+    trial: Trial,
+    rows: Float[Array, "batch row"],
+    row: Float[Array, " row"],
+    option: Int[Array, ""],
+    step: Int[Array, ""],
+    online: bool = True,
+) -> Trial:
+    """Train the agent and the mixture.
+
+    Args:
+        problem: who learns.
+        trial: before the update.
+        rows: replayed.
+        row: the latest.
+        option: under which the latest step was taken.
+        step: number of the step, to name it should something go wrong.
+        online: whether those that do not replay learn from the latest row alone.
+    """
+    method, agent, unpack = problem.method, problem.agent, problem.layout.unpack
+    replayed = jax.vmap(unpack)(rows)
+    newest = jax.vmap(unpack)(row[None]) if online else replayed
+    batch, extras = replayed if agent.replays else newest
+    lesson = Experience(batch, latest=unpack(row)[0], option=option)
+    if problem.keeps_advice:
+        shape = (-1, problem.num_sources, problem.num_actions)
+        advice, next_advice = (part.reshape(shape) for part in extras[-2:])
+        lesson = lesson._replace(advice=advice)
+        if method.shapes:
+            shape_one = partial(shaping_of, problem, trial)
+            shaping = jax.vmap(shape_one)(batch, advice, next_advice)
+            lesson = lesson._replace(shaping=shaping)
+    state, loss = agent.update(trial.agent, lesson)
+    fault = _note(trial.fault, jnp.array(3), jnp.isfinite(loss), step)
+    trial = trial._replace(agent=state, fault=fault)
+    if not method.contextual:
+        return trial
+    assert problem.mixture is not None
+    seen, extras = replayed if problem.mixture.replays else newest
+    evidence = Evidence(seen.obs, seen.action, seen.next_obs, extras[0])
+    return trial._replace(mixture=problem.mixture.update(trial.mixture, evidence)[0])
+
+
+def shaping_of(
+    problem: LearningSetup,
+    trial: Trial,
+    step: Transition,
+    advice: Float[Array, "n actions"],
+    next_advice: Float[Array, "n actions"],
+) -> Shaping:
+    """Φ of one replayed transition, by the beliefs of today."""
+    form, scale = problem.method.form, problem.method.scale
+    phi = problem.phi(trial, step.obs, advice)[step.action]
+    return Shaping(form, scale, phi, problem.phi(trial, step.next_obs, next_advice))
+
+
+def _note(
+    fault: Fault, code: Int[Array, ""], sound: Bool[Array, ""], step: Int[Array, ""]
+) -> Fault:
+    """Keep the first fault."""
+    first = ~sound & (fault.code == 0)
+    return Fault(jnp.where(first, step, fault.step), jnp.where(first, code, fault.code))

@@ -1,0 +1,134 @@
+"""The benchmark command: its figures are numbers, and its file is whole or absent."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from policymix.cli import bench
+from policymix.cli.bench_contestants import CHUNK
+from policymix.cli.bench_contests import host_share
+from policymix.core.errors import MissingExtraError, PolicymixError
+
+
+def waiting(samples):
+    """A chunk that does nothing but count its calls."""
+    calls = []
+    return calls, lambda: calls.append(samples) or samples
+
+
+def test_ratios_are_those_of_the_same_round():
+    speeds = {"ours": [20.0, 90.0, 40.0], "theirs": [10.0, 30.0, 40.0]}
+    ours, theirs = bench.compare(speeds, "theirs")
+    assert ours == bench.Versus("ours", 40.0, 1.0, 2.0, 3.0, "theirs")
+    assert theirs == bench.Versus("theirs", 30.0, 1.0, 1.0, 1.0, "theirs")
+
+
+def test_the_share_counts_every_thread():
+    assert host_share(loop=100.0, host=200.0, threads=1) == pytest.approx(0.5)
+    share = bench.share_of([100.0, 100.0], [200.0, 100.0], trials=10, threads=2)
+    assert share.share == pytest.approx((0.25 + 0.5) / 2)
+    assert share.loop_microseconds == pytest.approx(1e5)
+
+
+def test_contestants_take_turns_after_a_warm_up():
+    order = []
+    contestants = {name: lambda name=name: order.append(name) or 1 for name in "ab"}
+    speeds = bench.contest(contestants, 0.0, rounds=2)
+    assert order == list("aabb" * 3)
+    assert all(len(found) == 2 and min(found) > 0 for found in speeds.values())
+
+
+def test_a_rate_takes_two_chunks_at_least_and_fills_its_seconds():
+    calls, chunk = waiting(5)
+    assert bench.rate(chunk, 0.0) > 0
+    assert len(calls) == 2
+    bench.rate(chunk, 0.01)
+    assert len(calls) > 4
+
+
+def test_speeds_are_positive_and_finite():
+    (found,) = bench.device_speed(1, ["scratch"], 0.1)
+    assert (found.domain, found.method, found.trials) == ("cartpole", "scratch", 1)
+    for figure in (found.samples_per_second, found.compile_seconds):
+        assert 0 < figure < math.inf
+
+
+def test_the_lander_gets_fewer_trials():
+    assert bench._few((1, 20, 160)) == [1, 10, 20]
+    assert bench._few((1,)) == [1]
+
+
+def test_environments_alone_are_stepped():
+    pytest.importorskip("Box2D")
+    from policymix.domains.lander.task import make_lander
+
+    assert bench.host_chunks(make_lander, 2)() == 2 * CHUNK
+
+
+def test_a_library_is_widened_by_repetition():
+    from policymix.training.task import load_task
+
+    task = load_task("cartpole")
+    wide = bench._widen(task, 5)
+    assert wide.sources.names[3] == f"{task.sources.names[0]}-3"
+    assert len(set(wide.sources.names)) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"parts": ["sped"]}, "Did you mean 'speed'"),
+        ({"parts": ["sources"], "seconds": 0.0}, "must be positive"),
+        ({"parts": ["sources"], "trials": (1, 0)}, "at least 1"),
+        ({"parts": ["sources"], "out": Path(__file__)}, "is a file"),
+    ],
+)
+def test_nonsense_is_refused_before_anything_runs(monkeypatch, arguments, message):
+    monkeypatch.setattr(bench, "measure", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(PolicymixError, match=message):
+        bench.bench(**arguments)
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.setattr(bench, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"policymix\[sb3\]"):
+        bench.bench(["sb3"])
+
+
+def test_the_file_holds_all_figures_and_no_place(monkeypatch, capsys, tmp_path):
+    figures = [bench.Speed("cartpole", "mars", 20, 12_345.5, 2.25)]
+    monkeypatch.setattr(bench, "measure", lambda part, *_: {part: figures})
+    out = tmp_path / "new"
+    bench.bench(["gpu-scale"], seconds=0.5, out=out)
+    assert [file.name for file in out.iterdir()] == [bench.FILE]
+    text = (out / bench.FILE).read_text()
+    content = json.loads(text)
+    (row,) = content["figures"]["gpu-scale"]
+    assert bench.Speed(**row) == figures[0]
+    assert {"jax", "numpy", "python", "policymix"} <= set(content["versions"])
+    assert content["cores"] >= 1
+    assert content["device"]["kind"]
+    assert str(tmp_path) not in text
+    assert "12,346" in capsys.readouterr().out
+
+
+def test_a_failure_leaves_the_old_file(monkeypatch, tmp_path):
+    monkeypatch.setattr(bench, "measure", lambda part, *_: {part: []})
+    monkeypatch.setattr(bench, "table", lambda *_: "")
+    bench.bench(["gpu-scale"], out=tmp_path)
+    before = (tmp_path / bench.FILE).read_bytes()
+    monkeypatch.setattr(bench, "circumstances", lambda: {"bad": math.nan})
+    with pytest.raises(ValueError, match="JSON"):
+        bench.bench(["gpu-scale"], out=tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == [bench.FILE]
+    assert (tmp_path / bench.FILE).read_bytes() == before
+
+
+def test_importing_needs_neither_gymnasium_nor_jax():
+    blocked = "sys.modules.update(dict.fromkeys(('gymnasium', 'Box2D', 'jax')))"
+    code = f"import sys; {blocked}; import policymix.cli.bench"
+    subprocess.run([sys.executable, "-c", code], check=True)

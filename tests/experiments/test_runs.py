@@ -1,0 +1,116 @@
+"""A run's folder: the contract of its two files, and what survives a failure."""
+
+import csv
+import json
+from dataclasses import replace
+
+import pytest
+
+from policymix.core.errors import PolicymixError
+from policymix.core.progress import silent
+from policymix.experiments import runs
+from policymix.experiments.runs import FACTS, HEADER, ROWS, run
+from policymix.training.train import Pause, Row, TrialError
+
+from support.probes import MIXED, QUICK
+
+SETTINGS = replace(QUICK, steps=200)
+
+
+def go(out, methods=("mars", "scratch"), seed=5):
+    return run(MIXED, methods, SETTINGS, seed, 2, out, silent)
+
+
+def read(out):
+    with (out / ROWS).open(newline="") as file:
+        rows = list(csv.reader(file))
+    return rows, json.loads((out / FACTS).read_text())
+
+
+def test_every_evaluation_of_every_trial_has_a_row(tmp_path):
+    returned = go(tmp_path / "out")
+    (header, *rows), facts = read(tmp_path / "out")
+    assert ",".join(header) == HEADER == "domain,method,trial,seed,step,score"
+    keys = [(method, int(trial), int(step)) for _, method, trial, _, step, _ in rows]
+    assert sorted(keys) == sorted(
+        (method, trial, step)
+        for method in ("mars", "scratch")
+        for trial in (0, 1)
+        for step in (0, 100, 200)
+    )
+    assert all(int(row[3]) == 5 + int(row[2]) for row in rows)
+    assert [float(row[5]) for row in rows] == [row.score for row in returned]
+    assert facts["status"] == "finished"
+    assert facts["settings"]["scale"] == SETTINGS.scale
+    assert set(facts["wall_seconds"]) == {"mars", "scratch"}
+    assert all(len(digest) == 64 for digest in facts["sources"].values())
+    assert facts["versions"]["jax"]
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path):
+    for name in ("one", "two"):
+        go(tmp_path / name)
+    one, two = ((tmp_path / name / ROWS).read_bytes() for name in ("one", "two"))
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        (("marz",), "Did you mean 'mars'"),
+        (("mars", "mars"), "named twice"),
+    ],
+)
+def test_bad_methods_are_refused_before_anything_is_written(tmp_path, methods, message):
+    with pytest.raises(PolicymixError, match=message):
+        go(tmp_path / "out", methods)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
+    (tmp_path / "mine").write_text("precious")
+    with pytest.raises(PolicymixError, match="exists already"):
+        go(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+class Breaking:
+    """Work of which the second method stops after one evaluation."""
+
+    def __init__(self, name, stop):
+        self._name, self._stop = name, stop
+
+    def run(self):
+        row = Row("probe", self._name, 0, 0, 0, 1.0)
+        yield Pause(0, 0, [row])
+        if self._name == "scratch":
+            raise self._stop
+
+
+@pytest.mark.parametrize(
+    ("stop", "status"),
+    [
+        (TrialError("step 7: the reward", []), "stopped: step 7: the reward"),
+        (KeyboardInterrupt(), "interrupted"),
+    ],
+)
+def test_what_was_reached_survives(tmp_path, monkeypatch, stop, status):
+    class TrainingRun:
+        @staticmethod
+        def of(task, name, *rest):
+            return Breaking(name, stop)
+
+    monkeypatch.setattr(runs, "TrainingRun", TrainingRun)
+    with pytest.raises(type(stop)):
+        go(tmp_path / "out")
+    (_, *rows), facts = read(tmp_path / "out")
+    assert [row[1] for row in rows] == ["mars", "scratch"]
+    assert facts["status"] == status
+    assert list(facts["wall_seconds"]) == ["mars"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [ROWS, FACTS]
+
+
+def test_no_row_depends_on_the_other_methods(tmp_path):
+    alone = go(tmp_path / "alone", ("scratch",))
+    both = go(tmp_path / "both")
+    assert alone == [row for row in both if row.method == "scratch"]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from policymix.core.kernels import Gaussian as Gaussian
     from policymix.core.kernels import Indicator as Indicator
     from policymix.core.kernels import StudentT as StudentT
-    from policymix.core.settings import PAPER as PAPER
+    from policymix.core.settings import DEFAULTS as DEFAULTS
     from policymix.core.settings import Settings as Settings
     from policymix.core.types import Box as Box
     from policymix.core.types import Discrete as Discrete
@@ -65,11 +65,12 @@ if TYPE_CHECKING:
     from policymix.training.agent import TrainedAgent as TrainedAgent
     from policymix.training.check import Finding as Finding
     from policymix.training.check import check_task as check_task
+    from policymix.training.run import TrialError as TrialError
     from policymix.training.task import TransferTask as TransferTask
     from policymix.training.task import explore as explore
     from policymix.training.task import load_task as load_task
+    from policymix.training.task import prepare as prepare
     from policymix.training.train import Training as Training
-    from policymix.training.train import TrialError as TrialError
     from policymix.training.train import train as train
 
 __version__ = "0.1.0"
@@ -77,7 +78,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "methods.behaviours": ("Arms", "Reuse"),
     "beliefs.belief": ("Belief", "gather_evidence", "learn_belief"),
-    "training.task": ("TransferTask", "explore", "load_task"),
+    "training.task": ("TransferTask", "explore", "load_task", "prepare"),
     "training.check": ("Finding", "check_task"),
     "beliefs.dirichlet": ("DirichletMixture",),
     "sources.dynamics": (
@@ -104,12 +105,13 @@ _HOMES = {
     "sources.fitting.policy": ("FittedPolicy", "fit_policy"),
     "beliefs.potentials": ("potential",),
     "beliefs.precisions": ("LearnedPrecision",),
-    "core.settings": ("PAPER", "Settings"),
+    "core.settings": ("DEFAULTS", "Settings"),
     "sources.simulators": ("Simulator",),
     "sources.library": ("SourceLibrary",),
     "methods.theory": ("value_error_and_bound",),
     "training.agent": ("TrainedAgent",),
-    "training.train": ("Training", "TrialError", "train"),
+    "training.run": ("TrialError",),
+    "training.train": ("Training", "train"),
     "core.types": ("Box", "Discrete", "TaskSpec"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -20,7 +20,7 @@ from policymix.core.types import Discrete, Observation, Space, TaskSpec
 from policymix.sources.checks import probe_observations
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
-from policymix.sources.units import prepare
+from policymix.sources.units import prepare_sources
 from policymix.training.setup import make_mixture
 
 
@@ -231,7 +231,7 @@ def _fitting(
         )
     known = sources.spec
     if known is None:
-        return prepare(sources, spec, jnp.asarray(observations))
+        return prepare_sources(sources, spec, jnp.asarray(observations))
     parts = ((known.observation, spec.observation), (known.action, spec.action))
     if any(_size(old) != _size(new) for old, new in parts):
         raise SourceError(

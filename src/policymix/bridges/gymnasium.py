@@ -9,7 +9,7 @@ from gymnasium.error import ResetNeeded
 
 from policymix.bridges.advisor import Advisor
 from policymix.bridges.shaping import RESETS, Form, Scale, Shaper
-from policymix.core.settings import OWN, Settings
+from policymix.core.settings import DEFAULTS, Settings
 from policymix.core.spaces import spec_of_spaces
 from policymix.sources.library import SourceLibrary
 
@@ -39,7 +39,7 @@ class ShapedReward(gymnasium.Wrapper):
         scale: Scale = 1.0,
         discount: float = 0.99,
         form: Form = "lookback",
-        settings: Settings = OWN,
+        settings: Settings = DEFAULTS,
         precision: float | None = None,
         seed: int = 0,
     ):

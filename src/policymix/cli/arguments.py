@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from tyro.conf import Positional, arg
 
 from policymix.cli.rules import AtLeast, DomainOrSources, Folder, OneOf, Writable
-from policymix.core.settings import KNOWN
+from policymix.environments.registry import DOMAINS as KNOWN
 
 DOMAINS = tuple(KNOWN)
 NAMES = ", ".join(DOMAINS)
@@ -182,9 +182,14 @@ class Reproduce:
 
     def run(self) -> int:
         """Run what is missing, then report."""
-        from policymix.experiments.reproduce import reproduce
+        from rich.console import Console
 
-        reproduce(self.domain, self.out, self.seed, self.quick)
+        from policymix.experiments.reproduce import reproduce
+        from policymix.reports.report import make_report
+
+        console = Console()
+        reproduce(self.domain, self.out, self.seed, self.quick, console)
+        make_report(self.out, console)
         return 0
 
 
@@ -208,7 +213,7 @@ class Report:
         """Read and write."""
         from rich.console import Console
 
-        from policymix.experiments.reproduce import make_report
+        from policymix.reports.report import make_report
 
         make_report(self.place, Console())
         return 0

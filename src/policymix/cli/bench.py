@@ -43,7 +43,8 @@ from policymix.cli.bench_contests import (
 from policymix.core.devices import use_every_core
 from policymix.core.errors import MissingExtraError, PolicymixError, did_you_mean
 from policymix.core.progress import Begin, bars, silent
-from policymix.core.settings import PAPER, Settings
+from policymix.core.settings import Settings
+from policymix.environments.registry import GROUPS, find_domain
 from policymix.storage.folders import canonical, write_file
 
 METHODS = ("scratch", "mars", "mars-lookahead", "mapse", "phi1", "ucb", "caps")
@@ -107,7 +108,7 @@ def against_sb3(seconds: float, begin: Begin = silent) -> dict[str, Rows]:
     """
     import gymnasium
 
-    settings = PAPER["cartpole"]
+    settings = find_domain("cartpole").settings
     contestants: dict[str, Chunk] = {}
     for method, trials in (("scratch", TRIALS), ("mars", TRIALS), ("scratch", 1)):
         name = f"policymix {method}, {_plural(trials, 'trial')}"
@@ -173,7 +174,7 @@ def against_sb3_lander(seconds: float, begin: Begin = silent) -> dict[str, Rows]
     host = f"{_plural(LANDER_TRIALS, 'environment')} alone, 1 thread"
     ways = {
         f"SB3, {_plural(threads, 'thread')}": baseline_chunks(
-            "stable_baselines3", make_lander(), PAPER["lander"], threads
+            "stable_baselines3", make_lander(), find_domain("lander").settings, threads
         )
         for threads in (1, 2)
     }
@@ -231,7 +232,7 @@ def capacities(
     seconds: float, begin: Begin = silent, sizes: Sequence[int] = CAPACITIES
 ) -> list[Versus]:
     """Speed against the replay's size: near 1 as long as writes happen in place."""
-    settings = PAPER["cartpole"]
+    settings = find_domain("cartpole").settings
     contestants = {
         f"scratch, {size:,} rows": our_chunks(
             "cartpole", "scratch", TRIALS, replace(settings, capacity=size)
@@ -268,7 +269,7 @@ def measure(
     if part == "lander":
         return against_sb3_lander(seconds, begin)
     if part == "speed":
-        return {part: speed(tuple(PAPER), METHODS, trials, seconds, begin)}
+        return {part: speed(GROUPS["all"], METHODS, trials, seconds, begin)}
     if part == "gpu-scale":
         methods = ("scratch", "mars")
         return {part: device_speed(DEVICE_TRIALS, methods, seconds, begin)}

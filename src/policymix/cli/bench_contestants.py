@@ -25,11 +25,14 @@ def our_chunks(
         trials: run side by side.
         settings: by default the paper's.
     """
-    from policymix.training.task import load_task
-    from policymix.training.train import TrainingRun
+    from policymix.training.run import TrainingRun
+    from policymix.training.setup import build_problem
+    from policymix.training.task import load_task, prepare
 
-    task = load_task(task) if isinstance(task, str) else task
-    work = TrainingRun.of(task, method, None, 0, trials, settings)
+    task = prepare(load_task(task) if isinstance(task, str) else task)
+    settings = settings or task.domain.settings
+    setup = build_problem(task, method, settings)
+    work = TrainingRun(task, method, setup, settings, np.arange(trials))
     length, taken = work.plan.length, 0
 
     def chunk() -> int:

@@ -10,15 +10,14 @@ from rich.console import Console
 from rich.table import Table
 
 from policymix.core.progress import bars
-from policymix.experiments.runs import FACTS, ROWS, run
+from policymix.environments.registry import find_domain
+from policymix.experiments.runner import run_methods as run
 from policymix.sources.library import fingerprint
 from policymix.storage.folders import check_new
+from policymix.storage.runs import FACTS, ROWS, Row
 from policymix.training.check import check_task
-from policymix.training.setup import build_problem, settings_of
-from policymix.training.source_facts import source_facts
-from policymix.training.source_library import train_library
-from policymix.training.task import TransferTask, find_domain, load_task
-from policymix.training.train import Row
+from policymix.training.source_library import source_facts, train_library
+from policymix.training.task import TransferTask, load_task, prepare
 
 
 def train_sources(domain: str, out: Path, seed: int) -> None:
@@ -79,12 +78,10 @@ def run_methods(
     out: Path,
 ) -> None:
     """Train methods with bars, write the run's folder and print a summary."""
-    task = load_task(place)
-    settings = settings_of(task)
+    task = prepare(load_task(place))
+    settings = task.domain.settings
     if steps is not None:
         settings = replace(settings, steps=steps)
-    for method in methods:
-        build_problem(task, method, settings)
     with bars() as begin:
         rows = run(task, methods, settings, seed, trials, out, begin)
     console = Console()

@@ -7,12 +7,12 @@ from rich.console import Console
 from rich.table import Table
 
 from policymix.experiments.plans import Experiment, Part
-from policymix.experiments.reproduce import keep_note, make_report, run_all
+from policymix.experiments.reproduce import keep_note, run_all
 from policymix.reports.analysis import areas, ends
 from policymix.reports.claims import number, trusts_the_right_source
+from policymix.reports.report import make_report
 from policymix.reports.results import Results, read_results
 from policymix.reports.statistics import standard_error
-from policymix.training.setup import settings_of
 from policymix.training.task import TransferTask, load_task
 
 EARLY = 2_000
@@ -30,7 +30,7 @@ def demo(out: Path, trials: int, seed: int) -> None:
     best = best_source(task)
     methods = ("mars", f"phi{best + 1}", "scratch", "mapse")
     experiment = Experiment(
-        *(task, settings_of(task), trials, seed, tuple(map(Part, methods)))
+        *(task, task.domain.settings, trials, seed, tuple(map(Part, methods)))
     )
     command = f"policymix demo --trials {trials} --seed {seed}"
     keep_note(out, {"seed": seed, "quick": False, "command": command})

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from policymix import __version__
-from policymix.core.settings import KNOWN, PAPER
+from policymix.environments.registry import ABOUT as REGISTERED
 
 ABOUT = "Learn a new task from several simulators or trained policies."
 START = (
@@ -15,11 +15,7 @@ START = (
     "policymix sources show cartpole",
     "policymix run cartpole --methods mars scratch --trials 4 --out my-run",
 )
-NEW = "stock of a product under seasonal demand; the measure is regret"
-DOMAINS = (
-    (", ".join(PAPER), "the paper's"),
-    (", ".join(name for name in KNOWN if name not in PAPER), NEW),
-)
+DOMAINS = tuple(REGISTERED.items())
 DOCUMENTATION = "docs/ in the repository; as a site: make docs"
 
 

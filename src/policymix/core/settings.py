@@ -1,4 +1,4 @@
-"""The paper's table of hyper-parameters, and the defaults for any other task."""
+"""The numbers of an experiment; a domain's own are in its `experiment` module."""
 
 from dataclasses import dataclass
 
@@ -83,81 +83,7 @@ class Settings:
     """Of the guide's horizon, per episode."""
 
 
-PAPER = {
-    "maze": Settings(
-        steps=200_000,
-        horizon=300,
-        evaluate_every=2_000,
-        evaluation_episodes=1,
-        discount=0.95,
-        epsilon_start=0.12,
-        epsilon_decay=1.0,
-        epsilon_floor=0.12,
-        layers=None,
-        learning_rate=0.8,
-        shaped_rate=0.8,
-        capacity=5_000,
-        refresh_every=2_000,
-        epochs=4,
-        scale=1.0,
-        mapse_reuse=0.99,
-        exit_rate=0.4,
-    ),
-    "cartpole": Settings(
-        steps=10_000,
-        horizon=500,
-        evaluate_every=500,
-        discount=0.98,
-        layers=(40, 40),
-        capacity=5_000,
-    ),
-    "lander": Settings(
-        steps=50_000,
-        evaluate_every=2_500,
-        evaluation_episodes=5,
-        epsilon_decay=0.9925,
-        layers=(120, 100),
-        batch=64,
-        refresh_every=100,
-        epochs=1,
-        mixture_rate=5e-4,
-        scale=100.0,
-        guidance=0.7,
-        mapse_reuse=0.9,
-        ucb_reuse=0.95,
-        exit_rate=1e-4,
-    ),
-}
-"""Settings of the three domains, from the paper's table where it has them."""
-
-INVENTORY = Settings(
-    steps=20_000,
-    horizon=24,
-    evaluate_every=500,
-    evaluation_episodes=1,
-    discount=0.95,
-    epsilon_start=0.1,
-    epsilon_decay=0.98,
-    layers=None,
-    initial_value=-160.0,
-    learning_rate=0.05,
-    shaped_rate=0.05,
-    refresh_every=500,
-    scale=10.0,
-    gate_bonus=0.003,
-    gate_keep=0.98,
-    gate_burden=0.0,
-    own_model=True,
-    mapse_reuse=0.99,
-    ucb_reuse=0.99,
-    exit_rate=0.01,
-)
-"""Of both inventories."""
-
-KNOWN = PAPER | {"inventory": INVENTORY, "inventory-unforeseen": INVENTORY}
-"""Settings of the domains that come with the package."""
-
-OWN = Settings(own_model=True, shaped_rate=Settings.learning_rate)
+DEFAULTS = Settings(own_model=True, shaped_rate=Settings.learning_rate)
 """For targets of the user's own. Where no source is any good, a method that is left to
 itself then learns as no transfer does; the paper's slower rate for guided methods cost
 a quarter of the area there and gained one per cent with good sources."""

@@ -3,13 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from policymix.core.types import DiscreteAction, Observation
 from policymix.environments.copies import AbstractTasks, Policy, Variant, copies_of
-from policymix.sources.experts import SourceTask
 
 
 class Episode(NamedTuple):
@@ -55,17 +51,6 @@ def play(variant: Variant, policy: Policy, episodes: int, seed: int) -> list[Epi
         active &= ~ended
         obs = outcome.obs
     return [episode for episode in played if episode is not None]
-
-
-def policy_of(source: SourceTask) -> Policy:
-    """A source's most probable action for many observations at once."""
-
-    def action(obs: Observation) -> DiscreteAction:
-        advice = jnp.asarray(source.policy(obs))
-        return jnp.argmax(advice) if advice.ndim else advice
-
-    act = jax.jit(jax.vmap(action))
-    return lambda obs: np.asarray(act(obs))
 
 
 def disturbed(policy: Policy, epsilon: float, num_actions: int, seed: int) -> Policy:

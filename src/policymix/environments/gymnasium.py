@@ -13,17 +13,8 @@ from jaxtyping import Array, Int
 
 from policymix.core.errors import DomainError
 from policymix.core.types import Discrete, DiscreteAction, Key, Observation, Space
-from policymix.domains.cartpole.task import cartpole_family
-from policymix.domains.inventory.task import inventory_family, unforeseen_family
-from policymix.domains.maze.files import load_mazes
-from policymix.domains.maze.generator import generate_mazes
 from policymix.environments.base import AbstractDomain, Step
-from policymix.environments.pictures import (
-    Picture,
-    draw_cartpole,
-    draw_inventory,
-    draw_maze,
-)
+from policymix.environments.drawing import Picture
 
 Draw: TypeAlias = Callable[[Any, np.ndarray], Picture]
 """A domain and an observation in, a picture out."""
@@ -120,37 +111,3 @@ def _gymnasium_space(space: Space) -> spaces.Space:
         return spaces.Discrete(space.n)
     low, high = np.array(space.low, np.float32), np.array(space.high, np.float32)
     return spaces.Box(low, high)
-
-
-def make_maze(
-    source: str | None = None,
-    maze_seed: int | None = None,
-    render_mode: str | None = None,
-) -> DomainEnv:
-    """Transfer-Maze's target (None) or a source, named after the room it knows.
-
-    `maze_seed` takes a generated family instead of the packaged one; it draws the
-    walls, whereas the seed of `reset` draws what happens among them.
-    """
-    family = load_mazes() if maze_seed is None else generate_mazes(maze_seed)
-    return DomainEnv(family.variant(source), draw_maze, render_mode)
-
-
-def make_cartpole(
-    source: str | None = None, render_mode: str | None = None
-) -> DomainEnv:
-    """Transfer-CartPole's target (None), "rough", "slippery" or "long-pole"."""
-    return DomainEnv(cartpole_family().variant(source), draw_cartpole, render_mode)
-
-
-def make_inventory(
-    source: str | None = None,
-    unforeseen: bool = False,
-    render_mode: str | None = None,
-) -> DomainEnv:
-    """Inventory's target (None), or a world in which a forecast holds, by its name.
-
-    `unforeseen` takes the target that no forecast describes.
-    """
-    family = unforeseen_family() if unforeseen else inventory_family()
-    return DomainEnv(family.variant(source), draw_inventory, render_mode)

@@ -1,16 +1,91 @@
-"""The environments' names in Gymnasium; cheap to import, for it loads no domain."""
+"""The domains by name, and the environments' names in Gymnasium; loads neither.
+
+A name stands for a place, "module:object", which is imported when it is asked for.
+"""
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-ENTRY_POINTS = {
-    "policymix/TransferMaze-v0": "policymix.environments.gymnasium:make_maze",
-    "policymix/TransferCartPole-v0": "policymix.environments.gymnasium:make_cartpole",
+from policymix.core.errors import DomainError, did_you_mean
+
+if TYPE_CHECKING:
+    from policymix.environments.domain import Domain
+
+DOMAINS: "dict[str, str | Domain]" = {
+    "maze": "policymix.domains.maze.experiment:MAZE",
+    "cartpole": "policymix.domains.cartpole.experiment:CARTPOLE",
+    "lander": "policymix.domains.lander.experiment:LANDER",
+    "inventory": "policymix.domains.inventory.experiment:INVENTORY",
+    "inventory-unforeseen": "policymix.domains.inventory.experiment:UNFORESEEN",
+}
+"""`register_domain` adds to them."""
+GROUPS = {
+    "all": ("maze", "cartpole", "lander"),
+    "inventory": ("inventory", "inventory-unforeseen"),
+}
+"""Names that stand for several experiments: the paper's, and both inventories."""
+DEMO = "cartpole"
+"""What the demonstration and the examples of the command line show."""
+ABOUT = {
+    "maze, cartpole, lander": "the paper's",
+    "inventory, inventory-unforeseen": (
+        "stock of a product under seasonal demand; the measure is regret"
+    ),
+}
+ENVIRONMENTS = {
+    "policymix/TransferMaze-v0": "policymix.domains.maze.picture:make_maze",
+    "policymix/TransferCartPole-v0": "policymix.domains.cartpole.picture:make_cartpole",
     "policymix/TransferSparseLunarLander-v0": (
         "policymix.domains.lander.task:make_lander"
     ),
-    "policymix/Inventory-v0": "policymix.environments.gymnasium:make_inventory",
+    "policymix/Inventory-v0": "policymix.domains.inventory.picture:make_inventory",
     "policymix/TransferCheetah-v0": "policymix.domains.cheetah.task:make_cheetah",
 }
+PLUGINS = "policymix.domains"
+"""Entry points of installed packages: name = "module:object", a `Domain`."""
+
+
+def load(place: str) -> Any:
+    """The object that "module:object" names."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def domain_names() -> tuple[str, ...]:
+    """All that can be asked for, those of installed packages included."""
+    for plugin in entry_points(group=PLUGINS):
+        DOMAINS.setdefault(plugin.name, plugin.value)
+    return tuple(DOMAINS)
+
+
+def find_domain(name: str) -> "Domain":
+    """The domain of that name."""
+    if name not in DOMAINS and name not in domain_names():
+        raise DomainError(
+            f"there is no domain {name!r}: choose {', '.join(DOMAINS)}."
+            f"{did_you_mean(name, DOMAINS)}"
+        )
+    found = DOMAINS[name]
+    if isinstance(found, str):
+        found = DOMAINS[name] = load(found)
+    return found
+
+
+def known_domain(name: str) -> "Domain | None":
+    """The same, or None: the name may be that of a user's own target."""
+    return find_domain(name) if name in domain_names() else None
+
+
+def register_domain(domain: "Domain") -> None:
+    """Make a domain known by its name: to `load_task`, the command line and reports."""
+    if domain.name in domain_names() and DOMAINS[domain.name] is not domain:
+        raise DomainError(
+            f"there is a domain {domain.name!r} already. Give yours another name"
+        )
+    DOMAINS[domain.name] = domain
 
 
 def register_environments() -> None:
@@ -19,6 +94,6 @@ def register_environments() -> None:
     No time limit is given: horizons differ between variants, so the environments keep
     their own, and a limit from here would enforce it twice.
     """
-    for name, entry_point in ENTRY_POINTS.items():
+    for name, place in ENVIRONMENTS.items():
         if name not in gymnasium.registry:
-            gymnasium.register(name, entry_point=entry_point)
+            gymnasium.register(name, entry_point=place)

@@ -1,4 +1,4 @@
-"""The paper's experiments from one command, and the report on any folder of runs."""
+"""Whole experiments from one command; what is finished is kept."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,37 +8,34 @@ from rich.console import Console
 
 from policymix.core.errors import FileFormatError
 from policymix.core.progress import plan_bars
-from policymix.experiments.plans import SEVERAL, Experiment, Part, plan
-from policymix.experiments.runner import missing, run_pieces
-from policymix.experiments.runs import FACTS
-from policymix.reports.report import report
+from policymix.environments.registry import GROUPS, find_domain
+from policymix.experiments.plans import Experiment, Part, plan
+from policymix.experiments.runner import missing, run_parts
 from policymix.storage.folders import canonical, check_new, write_file
-from policymix.storage.runs import json_of, read_facts
-from policymix.training.task import find_domain, load_task
+from policymix.storage.runs import FACTS, json_of, read_facts
+from policymix.training.task import load_task, prepare
 
 NOTE, FORMAT = "experiment.json", "policymix experiment"
 
 
-def reproduce(name: str, out: Path, seed: int, quick: bool) -> None:
-    """Run a domain's experiment, or all of them, and report; goes on where it stopped.
+def reproduce(name: str, out: Path, seed: int, quick: bool, console: Console) -> None:
+    """Run a domain's experiment, or several of them; goes on where it stopped.
 
     Args:
-        name: of a domain, or one that stands for several: "all" for the paper's,
-            "inventory" for both inventories.
+        name: of a domain, or one of `GROUPS` that stands for several.
         out: a new folder, or one that an earlier call with the same numbers left.
         seed: trial t has seed + t.
         quick: few trials.
+        console: to report on.
     """
-    names = SEVERAL.get(name) or (find_domain(name).name,)
+    names = GROUPS.get(name) or (find_domain(name).name,)
     for domain in names:
         find_domain(domain).spec()
     options = f"{' --seed ' + str(seed) if seed else ''}{' --quick' if quick else ''}"
     command = f"policymix reproduce {name} --out {out.resolve().name}{options}"
-    experiments = [plan(load_task(domain), seed, quick) for domain in names]
+    experiments = [plan(prepare(load_task(domain)), seed, quick) for domain in names]
     keep_note(out, {"seed": seed, "quick": quick, "command": command})
-    console = Console()
     run_all(experiments, out, console)
-    make_report(out, console)
 
 
 def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> None:
@@ -46,11 +43,11 @@ def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> N
     folders = [out / experiment.task.domain.name for experiment in experiments]
     wanted = [missing(*pair) for pair in zip(experiments, folders, strict=True)]
     efforts = {
-        experiment.title(piece): experiment.effort(piece)
-        for experiment, pieces in zip(experiments, wanted, strict=True)
-        for piece in pieces
+        experiment.title(part): experiment.effort(part)
+        for experiment, parts in zip(experiments, wanted, strict=True)
+        for part in parts
     }
-    total = sum(len(experiment.pieces) for experiment in experiments)
+    total = sum(len(experiment.parts) for experiment in experiments)
     there = total - len(efforts)
     if there:
         told = f"{there} of {total} parts are in {out} already and are kept"
@@ -59,28 +56,20 @@ def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> N
         return
     try:
         with plan_bars(console, efforts) as begin:
-            for experiment, pieces, folder in zip(
+            for experiment, parts, folder in zip(
                 experiments, wanted, folders, strict=True
             ):
 
                 def finished(
-                    piece: Part, seconds: float, experiment: Experiment = experiment
+                    part: Part, seconds: float, experiment: Experiment = experiment
                 ) -> None:
-                    title = experiment.title(piece)
+                    title = experiment.title(part)
                     console.print(f"{title:<28} {seconds:6.0f} s", highlight=False)
 
-                run_pieces(experiment, pieces, folder, begin, finished)
+                run_parts(experiment, parts, folder, begin, finished)
     except KeyboardInterrupt:
         console.print("The same command goes on after the last finished part.")
         raise
-
-
-def make_report(place: Path, console: Console) -> Path:
-    """Figures, table and page of a folder."""
-    with console.status("report …") as status:
-        page = report(place, command_of(place), lambda what: status.update(f"{what} …"))
-    console.print(f"report: {page.resolve()}", soft_wrap=True, markup=False)
-    return page
 
 
 def keep_note(out: Path, facts: dict[str, Any]) -> None:
@@ -96,7 +85,9 @@ def keep_note(out: Path, facts: dict[str, Any]) -> None:
         if not isinstance(found, dict) or found.get(name) != facts[name]:
             was = found.get(name) if isinstance(found, dict) else None
             raise FileFormatError(
-                *(path, name, f"{was!r}, but {facts[name]!r} was asked for"),
+                path,
+                name,
+                f"{was!r}, but {facts[name]!r} was asked for",
                 "Choose another folder for --out",
             )
 

@@ -1,4 +1,4 @@
-"""Run an experiment piece by piece; what is finished is never lost nor repeated."""
+"""Train what was asked for, and keep it: nothing finished is lost nor repeated."""
 
 import json
 import time
@@ -7,113 +7,164 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from policymix.core.errors import FileFormatError
+import numpy as np
+
+from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.progress import Begin
+from policymix.core.settings import Settings
+from policymix.experiments.facts import describe
 from policymix.experiments.plans import Experiment, Part
-from policymix.experiments.runs import FACTS, describe
-from policymix.experiments.runs import files_of as run_files
-from policymix.experiments.snapshots import Look, Reference, files_of, look, reference
-from policymix.storage.folders import canonical, write_folder
+from policymix.experiments.snapshots import (
+    Look,
+    Reference,
+    look,
+    reference,
+    snapshot_files,
+)
+from policymix.storage.folders import canonical, check_new, write_folder
 from policymix.storage.records import read_settings
-from policymix.storage.runs import read_run
-from policymix.training.train import Row, TrainingRun, mean_of
+from policymix.storage.runs import FACTS, Row, files_of, read_run, write_run
+from policymix.training.run import Pause, TrainingRun, TrialError, carry_out
+from policymix.training.setup import build_problem
+from policymix.training.task import TransferTask
 
 SAME = ("domain", "methods", "seed", "trials", "settings", "sources", "sweep", "status")
-"""Facts in which a finished piece must agree with the plan."""
+"""Facts in which a finished part must agree with the plan."""
+
+
+def run_methods(
+    task: TransferTask,
+    methods: Sequence[str],
+    settings: Settings,
+    seed: int,
+    trials: int,
+    out: Path,
+    begin: Begin,
+) -> list[Row]:
+    """Train every method and write the run's folder as it goes.
+
+    What one method has reached stays in the folder, whatever happens to the next.
+
+    Args:
+        task: prepared.
+        methods: their names, each once.
+        settings: shared by all.
+        seed: trial t has seed + t.
+        trials: of every method.
+        out: a folder that does not exist yet, or is empty.
+        begin: reports on the progress.
+    """
+    if len(set(methods)) < len(methods):
+        raise PolicymixError(f"a method is named twice in {', '.join(methods)}")
+    setups = {name: build_problem(task, name, settings) for name in methods}
+    check_new(out)
+    facts = describe(task, methods, settings, seed, trials)
+    rows: list[Row] = []
+    try:
+        for name, setup in setups.items():
+            started = time.perf_counter()
+            seeds = np.arange(seed, seed + trials)
+            run = TrainingRun(task, name, setup, settings, seeds)
+            carry_out(run, begin, name, lambda pause: rows.extend(pause.rows))
+            facts["wall_seconds"][name] = time.perf_counter() - started
+            write_run(out, facts, rows)
+    except TrialError as error:
+        reached = rows + [row for row in error.rows if row not in rows]
+        write_run(out, {**facts, "status": f"stopped: {error}"}, reached)
+        raise
+    except KeyboardInterrupt:
+        write_run(out, {**facts, "status": "interrupted"}, rows)
+        raise
+    write_run(out, {**facts, "status": "finished"}, rows)
+    return rows
 
 
 def missing(experiment: Experiment, out: Path) -> list[Part]:
-    """The pieces that are still to run; those that are there must fit the plan."""
-    for piece in experiment.pieces:
-        check_piece(experiment, piece, out / piece.name)
-    return [p for p in experiment.pieces if not (out / p.name).exists()]
+    """The parts that are still to run; those that are there must fit the plan."""
+    for part in experiment.parts:
+        check_part(experiment, part, out / part.name)
+    return [p for p in experiment.parts if not (out / p.name).exists()]
 
 
-def run_experiment(
+def run_parts(
     experiment: Experiment,
+    parts: Sequence[Part],
     out: Path,
     begin: Begin,
     finished: Callable[[Part, float], None],
 ) -> None:
-    """Run the pieces that are not in the folder yet; see `run_pieces`."""
-    run_pieces(experiment, missing(experiment, out), out, begin, finished)
-
-
-def run_pieces(
-    experiment: Experiment,
-    pieces: Sequence[Part],
-    out: Path,
-    begin: Begin,
-    finished: Callable[[Part, float], None],
-) -> None:
-    """Run some pieces of an experiment.
+    """Run some parts of an experiment.
 
     Args:
         experiment: to which they belong.
-        pieces: what to run.
-        out: the domain's folder; each piece becomes a folder in it, all at once.
-        begin: reports on the progress of a piece.
-        finished: is told of every piece that was run, and the seconds it took.
+        parts: what to run.
+        out: the domain's folder; each part becomes a folder in it, all at once.
+        begin: reports on the progress of a part.
+        finished: is told of every part that was run, and the seconds it took.
     """
-    known = reference(experiment.task) if pieces else None
-    for piece in pieces:
+    known = reference(experiment.task) if parts else None
+    for part in parts:
         started = time.perf_counter()
-        run_piece(experiment, piece, known, out / piece.name, begin)
-        finished(piece, time.perf_counter() - started)
+        run_part(experiment, part, known, out / part.name, begin)
+        finished(part, time.perf_counter() - started)
 
 
-def run_piece(
+def run_part(
     experiment: Experiment,
-    piece: Part,
+    part: Part,
     known: Reference | None,
     out: Path,
     begin: Begin,
 ) -> None:
     """Train one method with one set of settings and write its folder."""
     started = time.perf_counter()
-    facts = facts_of(experiment, piece)
-    settings, stops = experiment.settings_of(piece), experiment.looks(piece)
-    work = TrainingRun.of(
-        *(experiment.task, piece.method, None, experiment.seed, experiment.trials),
-        *(settings, stops),
+    task, settings = experiment.task, experiment.settings_of(part)
+    facts, stops = facts_of(experiment, part), experiment.looks(part)
+    run = TrainingRun(
+        task=task,
+        name=part.method,
+        setup=build_problem(task, part.method, settings),
+        settings=settings,
+        seeds=np.arange(experiment.seed, experiment.seed + experiment.trials),
+        stops=stops,
     )
-    advance = begin(experiment.title(piece), work.samples, "score")
-    rows: list[Row] = []
     looks: list[Look] = []
-    for moment in work.run():
-        rows += moment.rows
-        advance(moment.taken, mean_of(moment.rows))
-        if moment.step in stops:
-            agents = work.agents()
-            looks.append(look(experiment.task, known, moment.step, agents))
+
+    def at_pause(pause: Pause) -> None:
+        if pause.step in stops:
+            looks.append(look(task, known, pause.step, run.agents()))
+
+    rows = carry_out(run, begin, experiment.title(part), at_pause)
     facts["status"] = "finished"
-    facts["wall_seconds"] = {piece.method: time.perf_counter() - started}
-    files = run_files(facts, rows) | files_of(experiment.task, looks)
-    write_folder(out, files)
+    facts["wall_seconds"] = {part.method: time.perf_counter() - started}
+    write_folder(out, files_of(facts, rows) | snapshot_files(task, looks))
 
 
-def facts_of(experiment: Experiment, piece: Part) -> dict[str, Any]:
-    """Those of a run, and the sweep to which the piece belongs."""
-    settings = experiment.settings_of(piece)
+def facts_of(experiment: Experiment, part: Part) -> dict[str, Any]:
+    """Those of a run, and the sweep to which the part belongs."""
+    settings = experiment.settings_of(part)
     facts = describe(
-        *(experiment.task, [piece.method], settings),
-        *(experiment.seed, experiment.trials),
+        experiment.task,
+        methods=[part.method],
+        settings=settings,
+        seed=experiment.seed,
+        trials=experiment.trials,
     )
     swept = None
-    if piece.setting is not None:
-        swept = {"setting": piece.setting, "value": piece.value}
+    if part.setting is not None:
+        swept = {"setting": part.setting, "value": part.value}
     return facts | {"sweep": swept}
 
 
-def check_piece(experiment: Experiment, piece: Part, folder: Path) -> None:
-    """A piece that is there must be what the plan would run."""
+def check_part(experiment: Experiment, part: Part, folder: Path) -> None:
+    """A part that is there must be what the plan would run."""
     if not folder.exists():
         return
     found = dict(read_run(folder).facts)
     # Settings that came later were not written down: they had their defaults.
     settings = {"settings": asdict(read_settings(found["settings"]))}
     found |= json.loads(canonical(settings))
-    wanted = json.loads(canonical(facts_of(experiment, piece)))
+    wanted = json.loads(canonical(facts_of(experiment, part)))
     wanted["status"] = "finished"
     for name in SAME:
         if found.get(name) != wanted[name]:

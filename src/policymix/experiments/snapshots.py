@@ -1,6 +1,6 @@
 """What the mixture believes during training: maps of one trial, rightness of all."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from policymix.domains.inventory.task import CAPACITY, MONTHS
-from policymix.domains.maze.files import load_mazes
 from policymix.environments.copies import copies_of
 from policymix.environments.episodes import disturbed, play
+from policymix.environments.study import Cells, Paths, View
 from policymix.storage.folders import pack, read_arrays, read_manifest
 from policymix.training.agent import TrainedAgent
 from policymix.training.task import TransferTask
@@ -20,37 +19,6 @@ FORMAT, VERSION = "policymix snapshots", 1
 SEED = 6_500_000
 """Of the episodes that are played to look at a mixture."""
 EPISODES, POINTS = 10, 100
-VELOCITIES = np.linspace(-0.5, 0.5, 5)
-"""Figure 3 averages over these, of the cart and of the pole."""
-
-
-class Axis(NamedTuple):
-    """One side of a map."""
-
-    label: str
-    values: np.ndarray
-    ticks: tuple[float, ...]
-
-
-class Plane(NamedTuple):
-    """A map over two numbers of a state."""
-
-    x: Axis
-    y: Axis
-    note: str = ""
-    """What became of the others."""
-
-
-CART = Plane(
-    Axis("cart position x (m)", np.linspace(-2.4, 2.4, 97), (-2, 0, 2)),
-    Axis("pole angle (rad)", np.linspace(-0.2, 0.2, 33), (-0.2, 0, 0.2)),
-    ", velocities averaged",
-)
-STORE = Plane(
-    Axis("month", 1 + np.arange(MONTHS), (1, 5, 9)),
-    Axis("stock", np.arange(CAPACITY + 1), (0, 10, 20)),
-)
-PLANES = {"cartpole": CART, "inventory": STORE, "inventory-unforeseen": STORE}
 OWN_MODEL = "own model"
 """What the mixture's last component is called, if it has one more than sources."""
 
@@ -79,7 +47,7 @@ def reference(task: TransferTask) -> Reference | None:
     find = task.right_source
     if find is None:
         return None
-    experts, target = task.sources.experts, task.domain.family().target
+    experts, target = task.sources.experts, task.domain.target
 
     def lead(obs: jax.Array) -> jax.Array:
         return jnp.argmax(experts.advise(obs)[find(obs)])
@@ -99,8 +67,8 @@ def look(
     agents: Sequence[TrainedAgent],
 ) -> Look:
     """A map of the first agent's mixture, and how right each agent's is."""
-    view = VIEWS.get(task.domain.name)
-    arrays = {} if view is None else view(task, agents[0])
+    view = task.domain.study.view
+    arrays = {} if view is None else map_of(view, task, agents[0])
     if known is not None:
         trusted = [a.belief.weights_of(known.states).argmax(axis=1) for a in agents]
         arrays["right"] = np.mean(np.array(trusted) == known.right, axis=1)
@@ -112,36 +80,22 @@ def percent(weights: np.ndarray) -> np.ndarray:
     return np.rint(100 * weights).astype(np.uint8)
 
 
-def cells(task: TransferTask, agent: TrainedAgent) -> Arrays:
-    """The weights in every cell of a maze."""
-    del task
-    count = load_mazes().target.walls.size
-    return {"weights": percent(agent.belief.weights_of(np.arange(count)))}
-
-
-def plane(task: TransferTask, agent: TrainedAgent) -> Arrays:
-    """The weights over position and angle, averaged over velocities."""
-    del task
-    angle, position, cart, pole = np.meshgrid(
-        CART.y.values, CART.x.values, VELOCITIES, VELOCITIES, indexing="ij"
-    )
-    obs = np.stack([position, cart, angle, pole], axis=-1).astype(np.float32)
-    weights = agent.belief.weights_of(obs.reshape(-1, 4))
-    return {"weights": percent(weights.reshape(*angle.shape, -1).mean(axis=(2, 3)))}
-
-
-def store(task: TransferTask, agent: TrainedAgent) -> Arrays:
-    """The weights for every stock and month."""
-    del task
-    months, stocks = len(STORE.x.values), len(STORE.y.values)
-    weights = agent.belief.weights_of(np.arange(months * stocks))
-    by_month = weights.reshape(months, stocks, -1)
-    return {"weights": percent(by_month.swapaxes(0, 1))}
+def map_of(view: View, task: TransferTask, agent: TrainedAgent) -> Arrays:
+    """The weights of one agent's mixture, as the domain wants them drawn."""
+    if isinstance(view, Paths):
+        return paths(task, agent)
+    if isinstance(view, Cells):
+        states = np.arange(view.walls().size)
+        return {"weights": percent(agent.belief.weights_of(states))}
+    states = view.states()
+    weights = agent.belief.weights_of(states.reshape(-1, *states.shape[3:]))
+    averaged = weights.reshape(*states.shape[:3], -1).mean(axis=2)
+    return {"weights": percent(averaged)}
 
 
 def paths(task: TransferTask, agent: TrainedAgent) -> Arrays:
-    """Where the agent flies in test episodes, and what the mixture holds there."""
-    episodes = play(task.domain.family().target, agent.predict, EPISODES, SEED)
+    """Where the agent goes in test episodes, and what the mixture holds there."""
+    episodes = play(task.domain.target, agent.predict, EPISODES, SEED)
     taken = [
         episode.obs[np.linspace(0, episode.length, POINTS).astype(int)]
         for episode in episodes
@@ -154,17 +108,7 @@ def paths(task: TransferTask, agent: TrainedAgent) -> Arrays:
     }
 
 
-VIEWS: dict[str, Callable[[TransferTask, TrainedAgent], Arrays]] = {
-    "maze": cells,
-    "cartpole": plane,
-    "lander": paths,
-    "inventory": store,
-    "inventory-unforeseen": store,
-}
-"""How a domain's mixture is drawn."""
-
-
-def files_of(task: TransferTask, looks: Sequence[Look]) -> dict[str, bytes]:
+def snapshot_files(task: TransferTask, looks: Sequence[Look]) -> dict[str, bytes]:
     """The files of a snapshots folder; none without looks."""
     if not looks:
         return {}
@@ -183,7 +127,7 @@ def files_of(task: TransferTask, looks: Sequence[Look]) -> dict[str, bytes]:
     return pack(FORMAT, VERSION, facts, arrays)
 
 
-def read(folder: Path) -> tuple[dict[str, Any], Arrays]:
+def read_snapshots(folder: Path) -> tuple[dict[str, Any], Arrays]:
     """What was seen: facts, and arrays whose first axis is time."""
     facts = read_manifest(folder, FORMAT, VERSION)
     return facts, read_arrays(folder, facts)

@@ -1,12 +1,8 @@
 """What the mixture believed during training, as the page's scrubber reads it."""
 
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from policymix.domains.maze.files import load_mazes
-from policymix.experiments.snapshots import PLANES, Axis, Plane
+from policymix.environments.study import Axis, Cells, Paths, Plane
 from policymix.reports.lines import plain
 from policymix.reports.palette import SOURCES
 from policymix.reports.results import Results, Seen
@@ -14,37 +10,37 @@ from policymix.reports.results import Results, Seen
 
 def belief_of(results: Results) -> dict[str, Any] | None:
     """What the scrubber shows."""
-    seen = results.seen.get("mars")
-    if seen is None or "weights" not in seen.arrays:
-        return None
-    views = {"maze": cells, "lander": paths}
-    views |= {name: partial(plane, sides) for name, sides in PLANES.items()}
-    if results.domain not in views:
+    seen, view = results.seen.get("mars"), results.study.view
+    if seen is None or "weights" not in seen.arrays or view is None:
         return None
     sources = [
         {"name": name, "colour": SOURCES[place % len(SOURCES)]}
         for place, name in enumerate(seen.sources)
     ]
     common = {"method": "mars", "trial": 0, "sources": sources, "steps": seen.steps}
-    return common | views[results.domain](seen)
+    if isinstance(view, Cells):
+        return common | cells(view, seen)
+    if isinstance(view, Plane):
+        return common | plane(view, seen)
+    return common | paths(view, seen)
 
 
-def cells(seen: Seen) -> dict[str, Any]:
-    """The maze."""
-    maze = load_mazes().target
-    rows, columns = maze.walls.shape
+def cells(view: Cells, seen: Seen) -> dict[str, Any]:
+    """A grid."""
+    walls = view.walls()
+    rows, columns = walls.shape
     return {
         "kind": "cells",
         "rows": rows,
         "columns": columns,
-        "walls": np.asarray(maze.walls).astype(int).ravel().tolist(),
-        "start": int(maze.start),
-        "goal": int(maze.goal),
+        "walls": walls.astype(int).ravel().tolist(),
+        "start": view.start(),
+        "goal": view.goal(),
         "weights": seen.arrays["weights"].tolist(),
     }
 
 
-def plane(sides: Plane, seen: Seen) -> dict[str, Any]:
+def plane(view: Plane, seen: Seen) -> dict[str, Any]:
     """Two numbers of a state."""
 
     def side(axis: Axis) -> dict[str, Any]:
@@ -52,19 +48,24 @@ def plane(sides: Plane, seen: Seen) -> dict[str, Any]:
 
     return {
         "kind": "plane",
-        "x": side(sides.x),
-        "y": side(sides.y),
+        "x": side(view.x),
+        "y": side(view.y),
         "weights": seen.arrays["weights"].tolist(),
     }
 
 
-def paths(seen: Seen) -> dict[str, Any]:
-    """The lander's ways through the air."""
+def paths(view: Paths, seen: Seen) -> dict[str, Any]:
+    """Ways through the first two numbers of a state."""
+
+    def side(axis: Axis) -> dict[str, Any]:
+        low, high = float(axis.values[0]), float(axis.values[-1])
+        return {"label": axis.label, "low": low, "high": high}
+
     moments = zip(seen.arrays["places"], seen.arrays["weights"], strict=True)
     return {
         "kind": "paths",
-        "x": {"label": "horizontal position", "low": -1.0, "high": 1.0},
-        "y": {"label": "altitude", "low": -0.15, "high": 1.6},
+        "x": side(view.x),
+        "y": side(view.y),
         "paths": [
             [
                 {

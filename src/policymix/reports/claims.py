@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from policymix.core.settings import PAPER
 from policymix.reports.analysis import areas, ends, gain, scale_of
 from policymix.reports.results import Results, place_of
 from policymix.reports.statistics import (
@@ -166,10 +165,13 @@ def nears_oracle(results: Results) -> Verdict:
     return beats(results, claim, "mars", "oracle", margin(results))
 
 
-def mapse_and_caps(results: Results) -> Verdict:
-    """The paper finds MAPSE better than CAPS on the lander alone."""
-    if results.domain == "lander":
-        return beats(results, "MAPSE outperforms CAPS here", "mapse", "caps")
+def mapse_beats_caps(results: Results) -> Verdict:
+    """What the paper finds where the options of CAPS do not learn."""
+    return beats(results, "MAPSE outperforms CAPS here", "mapse", "caps")
+
+
+def caps_keeps_up(results: Results) -> Verdict:
+    """What it finds elsewhere."""
     return beats(results, "MAPSE does not outperform CAPS here", "caps", "mapse")
 
 
@@ -192,18 +194,6 @@ def no_source_suffices(results: Results) -> Verdict:
     return Verdict(claim, *short_of(results, singles(results), answer, text))
 
 
-TRUTHLESS = ("inventory-unforeseen",)
-"""Domains in which no source is right anywhere."""
-TRUTHS = {
-    "inventory": "the forecast that demand follows in that month",
-    "maze": "the room's own source",
-    "cartpole": "the source whose push is nearest",
-    "lander": "hover above an altitude of 0.5 and land below, a hand-written pilot's "
-    "choice",
-}
-"""What is called right; the lander has no truth, only a rule that works."""
-
-
 def trusts_the_right_source(results: Results) -> Verdict:
     """The share of states in which the most trusted source is the right one."""
     claim = "The mixture learns to select the most relevant source in each state"
@@ -215,7 +205,7 @@ def trusts_the_right_source(results: Results) -> Verdict:
     answer = judge(Interval(last.estimate, last.low - 0.5, last.high - 0.5))
     text = (
         f"After {seen.steps[-1]:,} samples the most trusted source is the right one "
-        f"({TRUTHS.get(results.domain, 'as the domain tells')}) in "
+        f"({results.study.truth}) in "
         f"{show(last, 100.0)} % of the states that right choices visit; before the "
         f"first sample in {100 * shares[0].mean():.0f} %, by chance in "
         f"{100 * chance:.0f} %."
@@ -248,28 +238,27 @@ def harmless(results: Results) -> Verdict:
     return beats(results, claim, "mars", "scratch", margin(results), at_end=True)
 
 
-OWN_CLAIMS: dict[str, Callable[[Results], Verdict]] = {
-    "maze": no_source_suffices,
-    "inventory": quarter,
-    "inventory-unforeseen": harmless,
+CLAIMS: dict[str, Callable[[Results], Verdict]] = {
+    "mapse-beats-caps": mapse_beats_caps,
+    "caps-keeps-up": caps_keeps_up,
+    "no-source-suffices": no_source_suffices,
+    "quarter-of-the-regret": quarter,
+    "harmless": harmless,
 }
-"""What is claimed of one domain alone."""
+"""What a domain's `Study` may claim of it alone."""
 
 
 def claims(results: Results) -> list[Verdict]:
     """All that the paper claims of a domain, and some of ours."""
     asked = [beats_all, beats_mapse, ends_as_well]
-    if results.domain not in TRUTHLESS:
+    if results.study.truth:
         asked.insert(0, trusts_the_right_source)
     verdicts = [ask(results) for ask in asked]
     verdicts.append(beats(results, "MAPSE outperforms UCB", "mapse", "ucb"))
-    if results.domain in PAPER:
-        verdicts.append(mapse_and_caps(results))
-    if results.domain in OWN_CLAIMS:
-        verdicts.append(OWN_CLAIMS[results.domain](results))
+    verdicts += [CLAIMS[name](results) for name in results.study.claims]
     printed = "Beyond the paper: our form of MARS beats the printed one"
     verdicts.append(beats(results, printed, "mars", "mars-reward"))
-    if results.domain not in TRUTHLESS:
+    if results.study.truth:
         verdicts.append(nears_oracle(results))
     return verdicts
 
@@ -288,7 +277,7 @@ def questions(everything: Sequence[Results]) -> list[Verdict]:
         found = {
             results.domain: ask(results)
             for results in everything
-            if ask is not trusts_the_right_source or results.domain not in TRUTHLESS
+            if ask is not trusts_the_right_source or results.study.truth
         }
         text = " ".join(
             f"{domain}: {verdict.answer}. {verdict.sentence}"

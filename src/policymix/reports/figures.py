@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from policymix.core.settings import PAPER
-from policymix.experiments.plans import FIGURE_3, FORMS, YARDSTICKS
+from policymix.experiments.plans import FORMS, YARDSTICKS
 from policymix.reports.analysis import measure, profiles
 from policymix.reports.palette import SWEEP, style
 from policymix.reports.results import Results
@@ -31,25 +30,11 @@ PRINT: Any = {
     "text.parse_math": False,
 }
 """Readable at the width of a page; fonts stay text in the PDF, and $ in a name a $."""
-TITLES = {
-    "maze": "Transfer-Maze",
-    "cartpole": "Transfer-CartPole",
-    "lander": "Transfer-SparseLunarLander",
-    "inventory": "Inventory",
-    "inventory-unforeseen": "Inventory, unforeseen demand",
-}
-LINEAR = {"inventory": 0.1, "inventory-unforeseen": 0.1}
-"""Domains whose scores span decades, and up to where their axis is linear."""
 SETTINGS = {
     "mapse_reuse": "MAPSE, reuse p (p_t = p^episode)",
     "ucb_reuse": "UCB, reuse p (p_t = p^episode)",
     "exit_rate": "CAPS, learning rate of the termination",
 }
-
-
-def title_of(domain: str) -> str:
-    """The paper's name of a domain."""
-    return TITLES.get(domain, domain)
 
 
 def draw(folder: Path, name: str, make: Callable[[], Figure]) -> Path:
@@ -69,13 +54,13 @@ def thousands(value: Any, place: Any = None) -> str:
     return f"{value / 1000:g}K" if abs(value) >= 1000 else f"{value:g}"
 
 
-def prepare(axes: Axes, results: Results) -> None:
+def name_axes(axes: Axes, results: Results) -> None:
     """Label an axis of learning curves."""
     measure = results.facts["measure"]
     axes.set(xlabel="samples of the target", ylabel=f"{measure} (test)")
     axes.xaxis.set_major_formatter(FuncFormatter(thousands))
-    if results.domain in LINEAR:
-        axes.set_yscale("symlog", linthresh=LINEAR[results.domain])
+    if results.study.linear is not None:
+        axes.set_yscale("symlog", linthresh=results.study.linear)
         axes.yaxis.set_major_formatter(FuncFormatter(thousands))
         axes.set_ylim(bottom=0)
     axes.margins(x=0.01)
@@ -122,17 +107,17 @@ def curves(results: Results) -> Figure:
         for name in sorted(names, key=lambda name: name == "mars"):
             if name in results.curves:
                 plot(axes, results.curves[name], name, *style(name))
-        prepare(axes, results)
+        name_axes(axes, results)
         axes.set_title(title)
         axes.legend(ncols=2, loc="best")
-    figure.suptitle(f"{title_of(results.domain)}: {band(results)}", fontsize=10)
+    figure.suptitle(f"{results.title}: {band(results)}", fontsize=10)
     return figure
 
 
 def sweeps(results: Results) -> Figure:
     """The paper's appendix: the values of one setting, for each method that has one."""
     count = len(results.sweeps)
-    usual = " (the paper's)" if results.domain in PAPER else " (ours)"
+    usual = " (the paper's)" if results.study.paper else " (ours)"
     figure = Figure(figsize=(3.4 * count + 0.4, 3.2), layout="constrained")
     panels = figure.subplots(1, count, squeeze=False, sharey=True)[0]
     for axes, (key, values) in zip(panels, results.sweeps.items(), strict=True):
@@ -140,10 +125,10 @@ def sweeps(results: Results) -> Figure:
         for colour, (value, curve) in zip(SWEEP, values.items(), strict=False):
             label = f"{value:g}" + (usual if value == own else "")
             plot(axes, curve, label, colour)
-        prepare(axes, results)
+        name_axes(axes, results)
         axes.set_title(SETTINGS.get(key[1], key[1]))
         axes.legend(loc="best")
-    figure.suptitle(f"{title_of(results.domain)}: {band(results)}", fontsize=10)
+    figure.suptitle(f"{results.title}: {band(results)}", fontsize=10)
     return figure
 
 
@@ -171,7 +156,7 @@ def summary(results: Results) -> Figure:
     )
     right.set_title("performance profile")
     figure.legend(loc="outside right upper")
-    figure.suptitle(title_of(results.domain), fontsize=10)
+    figure.suptitle(results.title, fontsize=10)
     return figure
 
 
@@ -194,7 +179,7 @@ def rightness(results: Results) -> Figure:
     chance = 100 / len(results.facts["sources"])
     axes.axhline(chance, color="0.4", lw=0.8, ls=":")
     axes.set_xscale("symlog", linthresh=steps[1] if len(steps) > 1 else 1)
-    axes.set_xticks([t for t in FIGURE_3.get(results.domain, ()) if t <= steps[-1]])
+    axes.set_xticks([t for t in results.study.shown if t <= steps[-1]])
     axes.minorticks_off()
     axes.set(
         xlim=(0, steps[-1]),
@@ -206,5 +191,5 @@ def rightness(results: Results) -> Figure:
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     trials = results.facts["trials"]
     band = f"mean ± standard error of {trials} trials; dotted: chance"
-    figure.suptitle(f"{title_of(results.domain)}: {band}", fontsize=10)
+    figure.suptitle(f"{results.title}: {band}", fontsize=10)
     return figure

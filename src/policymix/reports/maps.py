@@ -1,6 +1,4 @@
-"""Figures of the mixture during training (figure 3) and of the mazes (figure 4)."""
-
-from functools import partial
+"""Figures of the mixture during training (figure 3) and of the tasks (figure 4)."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,12 +8,8 @@ from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from policymix.domains.maze.files import load_mazes
-from policymix.domains.maze.task import Maze
-from policymix.environments.pictures import draw_maze
-from policymix.experiments.plans import FIGURE_3
-from policymix.experiments.snapshots import PLANES, Plane
-from policymix.reports.figures import thousands, title_of
+from policymix.environments.study import Cells, Paths, Plane
+from policymix.reports.figures import thousands
 from policymix.reports.palette import SOURCES
 from policymix.reports.results import Results, Seen
 
@@ -26,12 +20,18 @@ BAR = ScalarMappable(PERCENT, "cividis")
 
 def mixture(results: Results, method: str = "mars") -> Figure:
     """Figure 3 of the paper for one domain: columns are moments."""
-    seen = results.seen[method]
-    wanted = FIGURE_3.get(results.domain, seen.steps)
-    times = [time for time in seen.steps if time in wanted]
-    figure = VIEWS[results.domain](seen, [seen.steps.index(time) for time in times])
+    seen, view = results.seen[method], results.study.view
+    wanted = results.study.shown or seen.steps
+    times = [place for place, time in enumerate(seen.steps) if time in wanted]
+    if isinstance(view, Cells):
+        figure = cells(view, seen, times)
+    elif isinstance(view, Plane):
+        figure = plane(view, seen, times)
+    else:
+        assert isinstance(view, Paths), f"{results.domain} has nothing to draw"
+        figure = paths(view, seen, times)
     seed = results.facts["seed"]
-    title = f"{title_of(results.domain)}: mixture of {method}, one trial (seed {seed})"
+    title = f"{results.title}: mixture of {method}, one trial (seed {seed})"
     figure.suptitle(title, fontsize=10)
     return figure
 
@@ -54,9 +54,9 @@ def heading(axes: Axes, seen: Seen, place: int) -> None:
     axes.set_title(f"{thousands(seen.steps[place])} samples", fontsize=8.5)
 
 
-def cells(seen: Seen, places: list[int]) -> Figure:
-    """A heat-map for each source of the maze."""
-    walls = np.asarray(load_mazes().target.walls)
+def cells(view: Cells, seen: Seen, places: list[int]) -> Figure:
+    """A heat-map of the grid for each source."""
+    walls = view.walls()
     figure, panels = grid_of(len(seen.sources), len(places), (1.25, 1.25))
     for column, place in enumerate(places):
         heading(panels[0, column], seen, place)
@@ -105,8 +105,8 @@ def ends(values: np.ndarray) -> tuple[float, float]:
     return float(values[0] - half), float(values[-1] + half)
 
 
-def paths(seen: Seen, places: list[int]) -> Figure:
-    """Where the lander flies in test episodes, in the colours of the mixture."""
+def paths(view: Paths, seen: Seen, places: list[int]) -> Figure:
+    """Where test episodes lead, in the colours of the mixture."""
     figure, panels = grid_of(1, len(places), (1.9, 2.7))
     palette = np.array([to_rgb(colour) for colour in SOURCES[: len(seen.sources)]])
     for column, place in enumerate(places):
@@ -119,12 +119,13 @@ def paths(seen: Seen, places: list[int]) -> Figure:
             segments = np.stack([track[:-1], track[1:]], axis=1)
             colours = np.clip(weights[:-1] / 100 @ palette, 0, 1)
             axes.add_collection(LineCollection(list(segments), colors=colours, lw=1.3))
-        axes.set(xlim=(-1, 1), ylim=(-0.15, 1.6), xticks=(-1, 0, 1))
-        axes.set_xlabel("horizontal position", fontsize=8.5)
+        limits = {"xlim": view.x.values, "ylim": view.y.values}
+        axes.set(**limits, xticks=view.x.ticks)
+        axes.set_xlabel(view.x.label, fontsize=8.5)
         mean = seen.arrays["scores"][place].mean()
         axes.set_title(f"{axes.get_title()}\nreturn {mean:.0f}", fontsize=8.5)
-    panels[0, 0].set(yticks=(0, 0.5, 1, 1.5))
-    panels[0, 0].set_ylabel("altitude", fontsize=8.5)
+    panels[0, 0].set(yticks=view.y.ticks)
+    panels[0, 0].set_ylabel(view.y.label, fontsize=8.5)
     handles = [
         Line2D([], [], color=colour, lw=2.5, label=name)
         for colour, name in zip(SOURCES, seen.sources, strict=False)
@@ -133,22 +134,14 @@ def paths(seen: Seen, places: list[int]) -> Figure:
     return figure
 
 
-VIEWS = {
-    "maze": cells,
-    "lander": paths,
-    **{name: partial(plane, sides) for name, sides in PLANES.items()},
-}
-"""How a domain's mixture is drawn."""
-
-
-def drawings() -> Figure:
-    """Figure 4 of the paper: the source mazes and the target."""
-    family = load_mazes()
-    mazes: dict[str, Maze] = {**family.sources, "target": family.target}
-    figure, panels = grid_of(1, len(mazes), (1.6, 1.9))
-    for axes, (name, maze) in zip(panels[0], mazes.items(), strict=True):
-        axes.imshow(draw_maze(maze, np.asarray(maze.start)))
+def drawings(results: Results) -> Figure:
+    """Figure 4 of the paper: the source tasks and the target."""
+    assert results.study.drawings is not None
+    title, draw = results.study.drawings
+    pictures = draw()
+    figure, panels = grid_of(1, len(pictures), (1.6, 1.9))
+    for axes, (name, picture) in zip(panels[0], pictures.items(), strict=True):
+        axes.imshow(picture)
         axes.set_title(name, fontsize=8.5)
-    title = "Transfer-Maze: start (green), goal (red), four sources and the target"
     figure.suptitle(title, fontsize=10)
     return figure

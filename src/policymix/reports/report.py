@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from rich.console import Console
 
 from policymix.experiments.origins import explain
+from policymix.experiments.reproduce import command_of
 from policymix.reports import figures, maps
 from policymix.reports.analysis import Measures, across, measure
 from policymix.reports.beliefs import belief_of
@@ -39,7 +41,7 @@ def report(place: Path, command: str, told: Callable[[str], None]) -> Path:
     tables = {results.domain: measure(results) for results in everything}
     write_file(place / TABLE, table_of(everything, tables))
     data = {
-        "title": "policymix: " + ", ".join(map(figures.title_of, tables)),
+        "title": "policymix: " + ", ".join(results.title for results in everything),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": command,
         "notes": [note for results in everything for note in notes_of(results)],
@@ -62,7 +64,7 @@ def draw_all(results: Results, folder: Path) -> list[tuple[str, str]]:
         ("Learning curves (figure 2)", "curves", lambda: figures.curves(results)),
         ("Areas and profiles", "summary", lambda: figures.summary(results)),
     ]
-    if "mars" in results.seen and name in maps.VIEWS:
+    if "mars" in results.seen and results.study.view is not None:
         wanted.append(
             ("The mixture (figure 3)", "mixture", lambda: maps.mixture(results))
         )
@@ -72,8 +74,10 @@ def draw_all(results: Results, folder: Path) -> list[tuple[str, str]]:
         wanted.append(
             ("Sweeps (figures 5 to 7)", "sweeps", lambda: figures.sweeps(results))
         )
-    if name == "maze":
-        wanted.append(("The mazes (figure 4)", "drawings", maps.drawings))
+    if results.study.drawings is not None:
+        wanted.append(
+            ("The tasks (figure 4)", "drawings", lambda: maps.drawings(results))
+        )
     return [
         (title, f"{FIGURES}/{figures.draw(folder, f'{name}-{part}', make).name}")
         for title, part, make in wanted
@@ -119,7 +123,7 @@ def domain_of(
     first, last = facts["seed"], facts["seed"] + facts["trials"] - 1
     return {
         "name": results.domain,
-        "title": figures.title_of(results.domain),
+        "title": results.title,
         "measure": facts["measure"],
         "better": facts["better"],
         "trials": facts["trials"],
@@ -175,3 +179,11 @@ def facts_of(results: Results) -> list[list[str]]:
             ),
         ],
     ]
+
+
+def make_report(place: Path, console: Console) -> Path:
+    """The report on a folder, with word of what is being made."""
+    with console.status("report …") as status:
+        page = report(place, command_of(place), lambda what: status.update(f"{what} …"))
+    console.print(f"report: {page.resolve()}", soft_wrap=True, markup=False)
+    return page

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from policymix.core.errors import FileFormatError, PolicymixError
+from policymix.environments.registry import known_domain
+from policymix.environments.study import Study
 from policymix.experiments.plans import FORMS, YARDSTICKS
-from policymix.experiments.runs import FACTS
-from policymix.experiments.snapshots import read as read_snapshots
-from policymix.storage.runs import Curve, Run, find_runs, read_run
+from policymix.experiments.snapshots import read_snapshots
+from policymix.storage.runs import FACTS, Curve, Run, find_runs, read_run
 
 SAME = ("measure", "better", "seed", "trials", "sources")
 """Facts in which all runs of a domain must agree, besides their settings."""
@@ -39,6 +40,17 @@ class Results:
     seen: dict[str, Seen]
     wall_seconds: float
     unfinished: tuple[str, ...]
+
+    @property
+    def study(self) -> Study:
+        """How the domain is studied; the defaults where it is nobody's but a user's."""
+        known = known_domain(self.domain)
+        return Study(title=self.domain) if known is None else known.study
+
+    @property
+    def title(self) -> str:
+        """The domain, for people."""
+        return self.study.title or self.domain
 
     @property
     def sign(self) -> int:

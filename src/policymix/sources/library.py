@@ -16,7 +16,7 @@ from policymix.core.encoders import AbstractEncoder, Identity, OneHot
 from policymix.core.errors import FileFormatError, SourceError
 from policymix.core.kernels import AbstractKernel
 from policymix.core.types import Action, Box, Discrete, Observation, Space, TaskSpec
-from policymix.domains.inventory import task as inventory
+from policymix.environments.registry import known_domain
 from policymix.sources import dynamics, policies
 from policymix.sources.adapt import adapt
 from policymix.sources.checks import check_names, check_source, probe_observations
@@ -40,9 +40,10 @@ KINDS = (
     *(policies.ClippedPolicy, policies.SquashedPolicy),
     *(networks.MLP, networks.Perceptron),
     *(dynamics.TableDynamics, dynamics.NetworkDynamics, dynamics.BoundedDynamics),
-    *(dynamics.CoveredDynamics, dynamics.LogDensity, inventory.Sales),
+    *(dynamics.CoveredDynamics, dynamics.LogDensity),
 )
-"""What a library folder may hold; nothing else is ever built from a file."""
+"""What a library folder may hold besides the kinds of its domain; nothing else is ever
+built from a file."""
 
 
 @dataclass(frozen=True)
@@ -56,26 +57,17 @@ class SourceLibrary:
             read, so that a precision means the same in every component. None leaves
             the choice to the task: an own target's observations are scaled by the
             spread of source data; otherwise they are taken as they are.
-        observations: some of the target's, to try the sources on; by default draws
-            from its space.
+        tried: whether `for_target` has tried and adapted the sources.
     """
 
     sources: Sequence[SourceTask]
     spec: TaskSpec | None = None
     encoder: AbstractEncoder | None = None
-    observations: Array | None = field(default=None, repr=False, compare=False)
+    tried: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self):
         object.__setattr__(self, "sources", tuple(self.sources))
         check_names([source.name for source in self.sources])
-        if self.spec is None:
-            return
-        probes = self.observations
-        if probes is None:
-            probes = probe_observations(self.spec.observation)
-        ready = tuple(adapt(source, self.spec, probes) for source in self.sources)
-        object.__setattr__(self, "sources", ready)
-        self.check(probes)
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -88,23 +80,35 @@ class SourceLibrary:
     def for_target(
         self, spec: TaskSpec, observations: Array | None = None
     ) -> "SourceLibrary":
-        """The same sources, checked against the spaces of a target."""
-        return replace(self, spec=spec, observations=observations)
+        """The same sources, adapted to the spaces of a target and tried there.
 
-    def check(self, observations: Array) -> None:
-        """Try every source; raise a `SourceError` that says what to do."""
-        experts = self.experts
-        for source in self.sources:
-            check_source(source, experts, observations)
+        Args:
+            spec: the target's spaces.
+            observations: some of the target's, to try the sources on; by default draws
+                from its space.
+
+        Raises:
+            SourceError: says which source is unsound, and what to do.
+        """
+        probes = observations
+        if probes is None:
+            probes = probe_observations(spec.observation)
+        sources = tuple(adapt(source, spec, probes) for source in self.sources)
+        ready = replace(self, sources=sources, spec=spec, tried=True)
+        for source in ready.sources:
+            check_source(source, ready.experts, probes)
+        return ready
 
     @cached_property
     def experts(self) -> Experts:
-        """All sources together, for compiled code."""
+        """All sources together, for compiled code; they are tried first, if need be."""
         if self.spec is None:
             raise SourceError(
                 "the library does not know its target's spaces. "
                 "Give SourceLibrary(..., spec=TaskSpec(...)) or call for_target(spec)"
             )
+        if not self.tried:
+            return self.for_target(self.spec).experts
         return Experts(
             stack_alike([source.policy for source in self.sources]),
             stack_alike([(source.dynamics, source.kernel) for source in self.sources]),
@@ -136,18 +140,29 @@ class SourceLibrary:
     @classmethod
     def load(cls, folder: str | Path) -> "SourceLibrary":
         """Read a folder; no code in it is ever executed."""
-        manifest = read_manifest(Path(folder), FORMAT, VERSION)
-        reader = Reader(KINDS, read_arrays(Path(folder), manifest))
-        try:
-            library = read_library(manifest, reader)
-        except RecordError as error:
-            field, problem = error.field, error.problem
-        except SourceError as error:
-            field, problem = "sources", str(error)
-        else:
-            return library
-        path = Path(folder) / MANIFEST
-        raise FileFormatError(path, field, problem, RESTORE)
+        return read_library_folder(Path(folder))[0]
+
+
+def read_library_folder(folder: Path) -> tuple[SourceLibrary, dict[str, Any]]:
+    """A library, and what was written down when it was saved."""
+    manifest = read_manifest(folder, FORMAT, VERSION)
+    facts = manifest.get("facts")
+    if not isinstance(facts, dict):
+        raise FileFormatError(folder / MANIFEST, "facts", "not an object", RESTORE)
+    reader = Reader(kinds_of(facts.get("domain")), read_arrays(folder, manifest))
+    try:
+        return read_library(manifest, reader), facts
+    except RecordError as error:
+        field, problem = error.field, error.problem
+    except SourceError as error:
+        field, problem = "sources", str(error)
+    raise FileFormatError(folder / MANIFEST, field, problem, RESTORE)
+
+
+def kinds_of(domain: Any) -> tuple[type, ...]:
+    """What may be built from a file with sources for a domain of that name."""
+    known = known_domain(domain) if isinstance(domain, str) else None
+    return KINDS if known is None else KINDS + known.kinds
 
 
 def plain(space: Space) -> AbstractEncoder:
@@ -163,11 +178,6 @@ def fingerprint(source: SourceTask) -> str:
         arrays[name].tobytes() for name in sorted(arrays)
     )
     return hashlib.sha256(content).hexdigest()
-
-
-def library_facts(folder: str | Path) -> dict[str, Any]:
-    """What was written down when a library was saved."""
-    return read_manifest(Path(folder), FORMAT, VERSION)["facts"]
 
 
 def library_record(
@@ -211,7 +221,8 @@ def read_library(manifest: dict[str, Any], reader: Reader) -> SourceLibrary:
         )
     encoder = reader.read(manifest.get("encoder"), "encoder", AbstractEncoder)
     reader.finish()
-    return SourceLibrary(sources, _read_spec(manifest.get("spec")), encoder)
+    library = SourceLibrary(sources, encoder=encoder)
+    return library.for_target(_read_spec(manifest.get("spec")))
 
 
 def _spec_record(spec: TaskSpec) -> dict[str, Any]:

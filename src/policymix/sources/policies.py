@@ -4,14 +4,18 @@ A policy maps one observation to action probabilities, one-hot if it is determin
 or to a continuous action.
 """
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int
 
 from policymix.core.encoders import AbstractEncoder
 from policymix.core.networks import MLP, Perceptron
 from policymix.core.types import Observation
+from policymix.environments.copies import Policy
 
 
 class TablePolicy(eqx.Module):
@@ -83,3 +87,17 @@ class SquashedPolicy(eqx.Module):
         if self.limit is not None:
             output = jnp.clip(output, -self.limit, self.limit)
         return self.low + 0.5 * (jnp.tanh(output) + 1.0) * (self.high - self.low)
+
+
+def policy_of(policy: Callable) -> Policy:
+    """The most probable action for many observations at once, on the host."""
+    return lambda obs: np.asarray(_most_probable(policy, obs))
+
+
+@eqx.filter_jit
+def _most_probable(policy: Callable, rows: ArrayLike) -> Int[Array, " rows"]:
+    def action(obs: Observation) -> Int[Array, ""]:
+        advice = jnp.asarray(policy(obs))
+        return jnp.argmax(advice) if advice.ndim else advice
+
+    return jax.vmap(action)(jnp.asarray(rows))

@@ -32,7 +32,9 @@ TAIL = 0.01
 """Share of the lowest and of the highest values that do not count."""
 
 
-def prepare(sources: SourceLibrary, spec: TaskSpec, probes: Array) -> SourceLibrary:
+def prepare_sources(
+    sources: SourceLibrary, spec: TaskSpec, probes: Array
+) -> SourceLibrary:
     """Sources tried on a target, its observations brought to like units.
 
     Args:

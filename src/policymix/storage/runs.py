@@ -1,25 +1,51 @@
-"""Reading runs back: what is wrong with a folder is named by file and line."""
+"""A run's folder: what was run, and one row for every evaluation of every trial.
 
+Written and read here alone; what is wrong with a folder is named by file and line.
+"""
+
+import csv
+import gzip
+import io
 import json
 import math
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from policymix.core.errors import FileFormatError
-from policymix.experiments.runs import FACTS, FORMAT, HEADER, ROWS, VERSION
 from policymix.storage.folders import (
     MANIFEST,
     MAX_ARRAYS_BYTES,
     MAX_MANIFEST_BYTES,
     RESTORE,
+    canonical,
     read_bytes,
+    write_file,
 )
 from policymix.storage.records import RecordError, conforms, read_settings
-from policymix.training.train import Row
 
+FORMAT, VERSION = "policymix run", 1
+FACTS, ROWS = "run.json", "evaluations.csv"
+PACKED = f"{ROWS}.gz"
+"""The same rows, compressed; read where there are no others."""
+
+
+class Row(NamedTuple):
+    """One evaluation of one trial."""
+
+    domain: str
+    method: str
+    trial: int
+    seed: int
+    step: int
+    score: float
+
+
+HEADER = list(Row._fields)
 NEEDED: dict[str, Any] = {
     "status": str,
     "domain": str,
@@ -62,10 +88,24 @@ class Run:
         return (self.folder / MANIFEST).exists()
 
 
+def files_of(facts: dict[str, Any], rows: Sequence[Row]) -> dict[str, bytes]:
+    """The contents of both files."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([HEADER, *rows])
+    return {ROWS: text.getvalue().encode(), FACTS: canonical(facts)}
+
+
+def write_run(out: Path, facts: dict[str, Any], rows: Sequence[Row]) -> None:
+    """Both files, each whole."""
+    for name, content in files_of(facts, rows).items():
+        write_file(out / name, content)
+
+
 def read_run(folder: Path) -> Run:
     """A run's folder, whole and sound, or an error that says where it is not."""
     facts = read_facts(folder)
-    return Run(folder, facts, read_curves(folder / ROWS, facts))
+    path = folder / (PACKED if (folder / PACKED).exists() else ROWS)
+    return Run(folder, facts, read_curves(path, facts))
 
 
 def find_runs(place: Path) -> list[Path]:
@@ -135,8 +175,8 @@ def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
     """Every method's curve, from a file that has each row once."""
     lines = lines_of(path)
     if not lines or lines[0] != HEADER:
-        found = lines[0] if lines else ""
-        problem = f"the header is {found!r} instead of {HEADER!r}"
+        found = ",".join(lines[0]) if lines else ""
+        problem = f"the header is {found!r} instead of {','.join(HEADER)!r}"
         raise FileFormatError(path, "line 1", problem, RESTORE)
     rows: dict[tuple[str, int, int], tuple[int, float]] = {}
     for number, line in enumerate(lines[1:], start=2):
@@ -153,17 +193,28 @@ def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
     }
 
 
-def lines_of(path: Path) -> list[str]:
-    """A file's lines."""
+def lines_of(path: Path) -> list[list[str]]:
+    """A file's lines, each as its values."""
     content = read_bytes(path, MAX_ARRAYS_BYTES)
     try:
+        if path.name == PACKED:
+            content = unpacked(content)
         text = content.decode()
-    except ValueError as error:
-        raise FileFormatError(path, "file", f"no text ({error})", RESTORE) from None
-    lines = text.splitlines()
+        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except (ValueError, csv.Error, EOFError, OSError, zlib.error) as error:
+        raise FileFormatError(path, "file", f"no rows ({error})", RESTORE) from None
     if text and not text.endswith("\n"):
         raise FileFormatError(path, f"line {len(lines)}", "it is cut off", RESTORE)
     return lines
+
+
+def unpacked(content: bytes) -> bytes:
+    """The rows of a compressed file, which may be no bomb."""
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        rows = file.read(MAX_ARRAYS_BYTES + 1)
+    if len(rows) > MAX_ARRAYS_BYTES:
+        raise ValueError(f"more than the {MAX_ARRAYS_BYTES} bytes that are read")
+    return rows
 
 
 def name_of(method: str, trial: int, step: int) -> str:
@@ -171,7 +222,9 @@ def name_of(method: str, trial: int, step: int) -> str:
     return f"{method}, trial {trial}, step {step}"
 
 
-def read_row(path: Path, number: int, line: str, facts: dict[str, Any]) -> Row:
+def read_row(
+    path: Path, number: int, line: Sequence[str], facts: dict[str, Any]
+) -> Row:
     """One line, checked against the facts of its run."""
     try:
         return parse_row(line, facts)
@@ -180,9 +233,8 @@ def read_row(path: Path, number: int, line: str, facts: dict[str, Any]) -> Row:
     raise FileFormatError(path, f"line {number}", problem, RESTORE)
 
 
-def parse_row(line: str, facts: dict[str, Any]) -> Row:
+def parse_row(parts: Sequence[str], facts: dict[str, Any]) -> Row:
     """The values of a line; a ValueError says what is wrong with them."""
-    parts = line.split(",")
     if len(parts) != len(Row._fields):
         raise ValueError(f"{len(parts)} values instead of {len(Row._fields)}")
     domain, method, *numbers = parts

@@ -18,8 +18,10 @@ from policymix.core.encoders import AbstractEncoder
 from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.settings import Settings
 from policymix.core.types import Discrete
+from policymix.environments.domain import score_of
+from policymix.environments.registry import find_domain
 from policymix.methods.recipes import find_recipe, recipes
-from policymix.sources.library import KINDS, library_record, read_library
+from policymix.sources.library import kinds_of, library_record, read_library
 from policymix.storage.folders import (
     MANIFEST,
     RESTORE,
@@ -31,7 +33,7 @@ from policymix.storage.folders import (
 from policymix.storage.records import Reader, RecordError, read_settings, to_record
 from policymix.training.setup import build_problem
 from policymix.training.step import LearningSetup, Trial, begin, greedy
-from policymix.training.task import TransferTask, find_domain, score_of
+from policymix.training.task import TransferTask, prepare
 
 FORMAT, VERSION = "policymix trained agent", 1
 
@@ -43,12 +45,12 @@ class TrainedAgent:
     task: TransferTask
     method: str
     settings: Settings
-    problem: LearningSetup
+    setup: LearningSetup
     trial: Trial
 
     def predict(self, obs: Any) -> Any:
         """The greedy action in one state, or an array of them for many states."""
-        space = self.problem.spec.observation
+        space = self.setup.spec.observation
         discrete, shape = isinstance(space, Discrete), space.shape
         rows = np.asarray(obs) if discrete else np.asarray(obs, np.float32)
         if isinstance(space, Discrete) and not _are_states(rows, space.n):
@@ -70,12 +72,12 @@ class TrainedAgent:
         Where the measure is regret it is computed, and no episode is played.
         """
         domain = self.task.domain
-        return score_of(domain, domain.family().target, self._act, episodes, seed)
+        return score_of(domain, domain.target, self._act, episodes, seed)
 
     @property
     def belief(self) -> Belief:
         """Which source the agent trusts where; only methods with a mixture have one."""
-        mixture = self.problem.mixture
+        mixture = self.setup.mixture
         if mixture is None:
             raise PolicymixError(
                 f"{self.method} learns no mixture. Train mars, mapse or another "
@@ -116,6 +118,7 @@ class TrainedAgent:
             folder: that `save` wrote.
             task: what the agent was trained on, if its sources could not be saved.
         """
+        task = None if task is None else prepare(task)
         facts = read_manifest(Path(folder), FORMAT, VERSION)
         arrays = read_arrays(Path(folder), facts)
         _check_task(Path(folder), facts, task)
@@ -129,7 +132,7 @@ class TrainedAgent:
         raise FileFormatError(path, field, problem, RESTORE)
 
     def _act(self, obs: np.ndarray) -> np.ndarray:
-        arrays, rest = eqx.partition(self.problem, eqx.is_array)
+        arrays, rest = eqx.partition(self.setup, eqx.is_array)
         return np.asarray(_greedy(rest, arrays, self.trial, jnp.asarray(obs)))
 
 
@@ -137,8 +140,8 @@ class TrainedAgent:
 def _greedy(
     rest: LearningSetup, arrays: LearningSetup, trial: Trial, obs: Array
 ) -> Array:
-    problem = eqx.combine(arrays, rest)
-    return jax.vmap(partial(greedy, problem, trial))(obs)
+    setup = eqx.combine(arrays, rest)
+    return jax.vmap(partial(greedy, setup, trial))(obs)
 
 
 def _are_states(rows: np.ndarray, count: int) -> bool:
@@ -153,15 +156,16 @@ def _read(
     task: TransferTask | None,
 ) -> TrainedAgent:
     states = {name for name in arrays if name.startswith("trial.")}
-    reader = Reader(KINDS, {k: v for k, v in arrays.items() if k not in states})
+    kinds = kinds_of(facts.get("domain"))
+    reader = Reader(kinds, {k: v for k, v in arrays.items() if k not in states})
     task = _task_of(facts, reader) if task is None else _in_units(facts, reader, task)
     settings = read_settings(facts["settings"])
     method = facts["method"]
     find_recipe(method, len(task.sources))
-    problem = build_problem(task, method, settings)
-    observation = problem.spec.observation
+    setup = build_problem(task, method, settings)
+    observation = setup.spec.observation
     zeros = jnp.zeros(observation.shape, float if observation.shape else int)
-    shapes = jax.eval_shape(partial(begin, problem), jax.random.key(0), zeros)
+    shapes = jax.eval_shape(partial(begin, setup), jax.random.key(0), zeros)
     expected, structure = jax.tree.flatten(shapes)
     if states != {f"trial.{place}" for place in range(len(expected))}:
         raise RecordError("trial", f"{len(states)} arrays instead of {len(expected)}")
@@ -172,7 +176,7 @@ def _read(
             raise RecordError(f"trial.{place}", f"{leaf.shape} is not {wanted.shape}")
         leaves.append(jnp.asarray(leaf))
     trial = jax.tree.unflatten(structure, leaves)
-    return cls(task, method, settings, problem, trial)
+    return cls(task, method, settings, setup, trial)
 
 
 def _task_of(facts: dict[str, Any], reader: Reader) -> TransferTask:
@@ -181,7 +185,7 @@ def _task_of(facts: dict[str, Any], reader: Reader) -> TransferTask:
     domain = find_domain(facts["domain"])
     if library.spec != domain.spec():
         raise RecordError("library", f"its spaces are not those of {domain.name}")
-    return TransferTask(domain, library, {})
+    return TransferTask(domain, library)
 
 
 def _in_units(
@@ -206,13 +210,13 @@ def _sources_record(
     if not task.is_own:
         with suppress(PolicymixError):
             record = library_record(task.sources, found)
-            read_library(record, Reader(KINDS, found))
+            read_library(record, Reader(kinds_of(task.domain.name), found))
             arrays.update(found)
             return {"library": record}
     found.clear()
     with suppress(PolicymixError):
         record = to_record(task.sources.experts.encoder, "encoder", found)
-        Reader(KINDS, found).read(record, "encoder", AbstractEncoder)
+        Reader(kinds_of(None), found).read(record, "encoder", AbstractEncoder)
         arrays.update(found)
         return {"encoder": record}
     return {}

@@ -8,11 +8,13 @@ import numpy as np
 
 from policymix.core.errors import PolicymixError
 from policymix.environments.copies import Variant, copies_of
-from policymix.environments.episodes import collect, policy_of
+from policymix.environments.domain import spec_of
+from policymix.environments.episodes import collect
 from policymix.sources.checks import check_source
 from policymix.sources.experts import SourceTask
-from policymix.training.source_facts import probe_errors
-from policymix.training.task import TransferTask, spec_of
+from policymix.sources.policies import policy_of
+from policymix.training.source_library import probe_errors
+from policymix.training.task import TransferTask, prepare
 
 SAMPLES = 512
 SEED = 7_000_000
@@ -30,6 +32,7 @@ class Finding:
 
 def check_task(task: TransferTask) -> list[Finding]:
     """Ask everything; a task is sound when every finding is."""
+    task = prepare(task)
     return [*_check_spaces(task), *_check_sources(task), *_check_seeds(task)]
 
 
@@ -75,13 +78,15 @@ def _check_sources(task: TransferTask) -> Iterator[Finding]:
 def _try_source(task: TransferTask, source: SourceTask, target: Variant) -> None:
     """Judge the source where it leads, and where random actions lead."""
     for epsilon in (0.0, 1.0):
-        data = collect(copies_of(target, 16), policy_of(source), SAMPLES, SEED, epsilon)
+        data = collect(
+            copies_of(target, 16), policy_of(source.policy), SAMPLES, SEED, epsilon
+        )
         check_source(source, task.sources.experts, jnp.asarray(data.obs))
 
 
 def _check_dynamics(task: TransferTask, source: SourceTask) -> Finding:
     variant = task.domain.family().variant(source.name)
-    error, still = probe_errors(task.domain, source, variant, policy_of(source))
+    error, still = probe_errors(task.domain, source, variant, policy_of(source.policy))
     return Finding(
         f"{source.name}: dynamics better than 'nothing changes' on its own task",
         error < still,
@@ -95,7 +100,7 @@ def _check_seeds(task: TransferTask) -> Iterator[Finding]:
     source = task.sources.sources[0]
     for name, variant in {"target": family.target, **family.sources}.items():
         runs = [
-            collect(copies_of(variant, 4), policy_of(source), SAMPLES, SEED)
+            collect(copies_of(variant, 4), policy_of(source.policy), SAMPLES, SEED)
             for _ in range(2)
         ]
         yield Finding(

@@ -17,7 +17,7 @@ from policymix.beliefs.own_model import (
 from policymix.core.encoders import AbstractEncoder, Identity, OneHot, Standardise
 from policymix.core.errors import PolicymixError
 from policymix.core.kernels import Gaussian
-from policymix.core.settings import KNOWN, OWN, Settings
+from policymix.core.settings import Settings
 from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.methods.behaviours import Epsilon
 from policymix.methods.recipes import Given, Method, Recipe, find_recipe
@@ -25,13 +25,7 @@ from policymix.sources.dynamics import LogDensity
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
 from policymix.training.step import LearningSetup
-from policymix.training.task import Domain, TransferTask
-
-
-def settings_of(task: TransferTask) -> Settings:
-    """The settings of a domain; for any other target those of own ones."""
-    known = isinstance(task.target, Domain) or not task.is_own
-    return KNOWN.get(task.domain.name, OWN) if known else OWN
+from policymix.training.task import TransferTask
 
 
 def build_problem(

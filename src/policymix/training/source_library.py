@@ -1,14 +1,89 @@
-"""`policymix sources train`: a domain's sources, trained one after the other."""
+"""A domain's sources: trained one after the other, with scores and facts of each."""
 
+import platform
 from collections.abc import Callable
-from importlib import import_module
+from importlib.metadata import version
 from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
 
 from policymix.core.errors import DomainError
 from policymix.core.progress import Begin, silent
+from policymix.core.types import Discrete
+from policymix.environments.copies import Policy, copies_of
+from policymix.environments.domain import Domain, score_of
+from policymix.environments.episodes import collect
+from policymix.environments.registry import find_domain, load
+from policymix.sources.dynamics import LogDensity
+from policymix.sources.experts import SourceTask
+from policymix.sources.fitting.fit import Transitions, errors
 from policymix.sources.library import SourceLibrary
-from policymix.training.source_facts import library_record, make_library, source_facts
-from policymix.training.task import find_domain
+from policymix.sources.policies import policy_of
+
+EPISODES = 100
+PROBES = 4_096
+OWN_SEED, TARGET_SEED, PROBE_SEED = 4_000_000, 5_000_000, 6_000_000
+"""Seeds for judging finished sources; training and its checkpoints use others."""
+
+
+def source_facts(
+    domain: Domain, source: SourceTask, samples: int, episodes: int = EPISODES
+) -> dict[str, Any]:
+    """A policy's scores and a model's errors, at home and on the target."""
+    family, policy = domain.family(), policy_of(source.policy)
+    own, target = family.variant(source.name), family.target
+    own_error, own_still = probe_errors(domain, source, own, policy)
+    target_error, target_still = probe_errors(domain, source, target, policy)
+    return {
+        "own_score": score_of(domain, own, policy, episodes, OWN_SEED),
+        "zero_shot": score_of(domain, target, policy, episodes, TARGET_SEED),
+        "own_error": own_error,
+        "own_still": own_still,
+        "target_error": target_error,
+        "target_still": target_still,
+        "samples": samples,
+    }
+
+
+def probe_errors(
+    domain: Domain, source: SourceTask, variant: Any, policy: Policy
+) -> tuple[float, float]:
+    """Error of a model, and of "nothing changes", on fresh transitions of a task.
+
+    Squared and summed over components; for tables the share of wrong predictions; for
+    densities −log P̂ in nats, and that of a guess among all states.
+    """
+    data = collect(copies_of(variant, 16), policy, PROBES, PROBE_SEED)
+    model: Callable = source.dynamics
+    space = domain.spec().observation
+    if isinstance(space, Discrete) and isinstance(model, LogDensity):
+        nats = -np.asarray(jax.vmap(model)(*map(jnp.asarray, data)))
+        return float(nats.mean()), float(np.log(space.n))
+    if isinstance(space, Discrete):
+        predicted = np.asarray(jax.vmap(model)(data.obs, data.action))
+        wrong, moved = predicted != data.next_obs, data.obs != data.next_obs
+        return float(wrong.mean()), float(moved.mean())
+    return errors(model, Transitions(*map(jnp.asarray, data)), domain.encoder)
+
+
+def origin_of(
+    domain: Domain, command: str, seed: int, sources: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """The facts that are saved with a library."""
+    packages = ("policymix", "jax", "gymnasium", "numpy")
+    return {
+        "domain": domain.name,
+        "measure": domain.measure,
+        "command": command,
+        "seed": seed,
+        "versions": {
+            "python": platform.python_version(),
+            **{package: version(package) for package in packages},
+        },
+        "sources": sources,
+    }
 
 
 def train_library(
@@ -25,15 +100,18 @@ def train_library(
         The library, and the facts to save with it.
     """
     domain = find_domain(domain_name)
-    if domain.library is not None:
+    if domain.home is not None:
         raise DomainError(
-            f"{domain.name} uses the sources of {domain.library}. Train those: "
-            f"policymix sources train {domain.library}"
+            f"{domain.name} uses the sources of {domain.home}. Train those: "
+            f"policymix sources train {domain.home}"
+        )
+    if domain.trainer is None:
+        raise DomainError(
+            f"{domain.name} does not say how its sources are trained. Give its Domain "
+            'a trainer="module:function"'
         )
     variants = domain.family().sources
-    train: Callable[..., Any] = import_module(
-        f"policymix.domains.{domain.name}.sources"
-    ).train_source
+    train: Callable[..., Any] = load(domain.trainer)
     sources, facts = [], {}
     for offset, (name, variant) in enumerate(variants.items()):
         source, samples = train(name, variant, seed + offset, begin)
@@ -42,5 +120,6 @@ def train_library(
         facts[name] = source_facts(domain, source, samples)
         advance(1, facts[name]["own_score"])
     command = f"policymix sources train {domain.name} --seed {seed} --out DIR"
-    record = library_record(domain, command, seed, facts)
-    return make_library(domain, sources), record
+    record = origin_of(domain, command, seed, facts)
+    library = SourceLibrary(sources, encoder=domain.encoder)
+    return library.for_target(domain.spec()), record

@@ -1,182 +1,23 @@
-"""The domains by name: what the command line and the checks need to know of each."""
+"""A transfer task: a target, and sources that may help with it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
-from importlib.resources import as_file, files
+from importlib.resources import as_file
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Int
 
-from policymix.core.encoders import AbstractEncoder, Clip, Identity, OneHotGrid
-from policymix.core.errors import DomainError, did_you_mean
-from policymix.core.spaces import spec_of_spaces
-from policymix.core.types import Observation, TaskSpec
-from policymix.domains.cartpole.task import cartpole_family, right_source
-from policymix.domains.inventory.task import (
-    CAPACITY,
-    MONTHS,
-    inventory_family,
-    right_forecast,
-    unforeseen_family,
-)
-from policymix.domains.lander.task import FAMILY, make_lander
-from policymix.domains.maze.files import load_mazes
-from policymix.domains.maze.task import ROOMS, room
-from policymix.environments.base import AbstractDomain, Family
-from policymix.environments.copies import Policy, Variant, copies_of
-from policymix.environments.episodes import (
-    Sampled,
-    collect,
-    play,
-    policy_of,
-    taking_turns,
-)
-from policymix.environments.finite import FiniteDomain, regret_in
+from policymix.core.errors import DomainError, PolicymixError
+from policymix.environments.base import Family
+from policymix.environments.copies import copies_of
+from policymix.environments.domain import Domain, RightSource
+from policymix.environments.episodes import Sampled, collect, taking_turns
+from policymix.environments.finite import FiniteDomain
+from policymix.environments.registry import domain_names, find_domain, known_domain
 from policymix.environments.targets import first_observations, own_variant
-from policymix.sources.library import SourceLibrary, library_facts
-from policymix.sources.units import prepare
-
-RightSource: TypeAlias = Callable[[Observation], Int[Array, ""]]
-
-
-class Played(Protocol):
-    """An episode, as far as scores look at it."""
-
-    @property
-    def length(self) -> int:
-        """Steps taken."""
-        ...
-
-    @property
-    def total(self) -> float:
-        """The return."""
-        ...
-
-
-@dataclass(frozen=True)
-class Domain:
-    """A target with its source tasks, and how it is scored."""
-
-    name: str
-    family: Callable[[], Family[Variant]]
-    encoder: AbstractEncoder
-    measure: str
-    score: Callable[[Played], float] | None
-    """Of an episode; None where a policy's regret is computed instead of played."""
-    right: Callable[[tuple[str, ...]], RightSource] | None = None
-    """Names of sources → which of them is right in a state."""
-    better: Literal["higher", "lower"] = "higher"
-    """Which scores are the good ones."""
-    library: str | None = None
-    """Whose shipped sources it uses, if not its own."""
-
-    def spec(self) -> TaskSpec:
-        """The spaces that target and sources share."""
-        return spec_of(self.family().target, self.name)
-
-
-def spec_of(variant: Variant, name: str = "the environment") -> TaskSpec:
-    """Spaces of a JAX domain or of a Gymnasium environment."""
-    if isinstance(variant, AbstractDomain):
-        return variant.spec
-    return spec_of_spaces(variant(), name)
-
-
-def _landers() -> Family[Variant]:
-    sources = {name: partial(make_lander, name) for name in FAMILY.sources}
-    return Family(FAMILY.name, make_lander, sources)
-
-
-@cache
-def _right_room(names: tuple[str, ...]) -> RightSource:
-    maze = load_mazes().target
-    places = jnp.array([names.index(name) for name in ROOMS])
-    return lambda cell: places[room(maze, cell)]
-
-
-@cache
-def _right_surface(names: tuple[str, ...]) -> RightSource:
-    family = cartpole_family()
-    sources = [family.sources[name] for name in names]
-    return lambda obs: right_source(family.target, sources, obs)
-
-
-@cache
-def _right_altitude(names: tuple[str, ...]) -> RightSource:
-    hover, land = names.index("hover"), names.index("land")
-    return lambda obs: jnp.where(obs[1] > SWITCH_ALTITUDE, hover, land)
-
-
-@cache
-def _right_month(names: tuple[str, ...]) -> RightSource:
-    return partial(right_forecast, names)
-
-
-SWITCH_ALTITUDE = 0.5
-"""Where a hand-written pilot of the lander hands over from hover to land."""
-
-DOMAINS = {
-    domain.name: domain
-    for domain in (
-        Domain(
-            "maze",
-            load_mazes,  # pyright: ignore[reportArgumentType]
-            OneHotGrid(29, 29),
-            "steps to goal",
-            lambda episode: float(episode.length),
-            _right_room,
-            "lower",
-        ),
-        Domain(
-            "cartpole",
-            cartpole_family,  # pyright: ignore[reportArgumentType]
-            Identity(),
-            "steps balanced",
-            lambda episode: episode.total,
-            _right_surface,
-        ),
-        Domain(
-            "lander",
-            _landers,
-            Clip(),
-            "return",
-            lambda episode: episode.total,
-            _right_altitude,
-        ),
-        Domain(
-            "inventory",
-            inventory_family,  # pyright: ignore[reportArgumentType]
-            OneHotGrid(MONTHS, CAPACITY + 1),
-            "regret per month",
-            None,
-            _right_month,
-            "lower",
-        ),
-        Domain(
-            "inventory-unforeseen",
-            unforeseen_family,  # pyright: ignore[reportArgumentType]
-            OneHotGrid(MONTHS, CAPACITY + 1),
-            "regret per month",
-            None,
-            better="lower",
-            library="inventory",
-        ),
-    )
-}
-
-
-def find_domain(name: str) -> Domain:
-    """The domain of that name."""
-    if name in DOMAINS:
-        return DOMAINS[name]
-    raise DomainError(
-        f"there is no domain {name!r}: choose {', '.join(DOMAINS)}."
-        f"{did_you_mean(name, DOMAINS)}"
-    )
+from policymix.sources.library import SourceLibrary, read_library_folder
+from policymix.sources.policies import policy_of
+from policymix.sources.units import prepare_sources
 
 
 @dataclass(frozen=True)
@@ -188,7 +29,7 @@ class TransferTask:
             written in JAX, or a domain of this package by its name. Trials and tests
             have environments of their own, so what was changed in an environment after
             it was made must be changed by a function that makes it.
-        sources: they are tried on the target before anything else happens.
+        sources: `prepare`, with which training begins, tries them on the target.
         facts: about the sources, for reports.
         horizon: steps after which episodes of an own target are cut off if its
             environment sets no limit itself.
@@ -199,29 +40,20 @@ class TransferTask:
     facts: dict[str, Any] = field(default_factory=dict)
     horizon: int = 1_000
 
-    def __post_init__(self):
-        if isinstance(self.target, Domain):
-            return
-        sources, domain = self.sources, self.domain
-        if not self.is_own and sources.encoder is None:
-            sources = replace(sources, encoder=domain.encoder)
-        probes = jnp.asarray(first_observations(domain.family().target))
-        ready = prepare(sources, domain.spec(), probes)
-        object.__setattr__(self, "sources", ready)
-
-    @cached_property
+    @property
     def domain(self) -> Domain:
-        """The target, and how it is scored."""
+        """The target of a prepared task, and how it is scored."""
         if isinstance(self.target, Domain):
             return self.target
-        if isinstance(self.target, str) and self.target in DOMAINS:
-            return DOMAINS[self.target]
-        return own_domain(self.target, self.horizon)
+        raise PolicymixError(
+            "the task has not been prepared: its target was not looked at yet. "
+            "Call task = policymix.prepare(task) first"
+        )
 
     @property
     def is_own(self) -> bool:
         """Whether the target was brought by the user."""
-        return DOMAINS.get(self.domain.name) is not self.domain
+        return known_domain(self.domain.name) is not self.domain
 
     @property
     def right_source(self) -> RightSource | None:
@@ -234,39 +66,65 @@ class TransferTask:
         return known(self.sources.names)
 
 
-def own_domain(target: Any, horizon: int) -> Domain:
-    """A target of the user's own, scored by its return, or by regret if it is known."""
+def prepare(task: TransferTask) -> TransferTask:
+    """Look at the target, try every source on it, bring observations to like units.
+
+    A few random steps of the target are played. What is wrong with a target or a source
+    is said here. A task that was prepared before comes back as it is.
+    """
+    if isinstance(task.target, Domain) and task.sources.tried:
+        return task
+    domain = domain_of(task.target, task.horizon)
+    sources = task.sources
+    if sources.encoder is None and known_domain(domain.name) is domain:
+        sources = replace(sources, encoder=domain.encoder)
+    probes = jnp.asarray(first_observations(domain.target))
+    ready = prepare_sources(sources, domain.spec(), probes)
+    return replace(task, target=domain, sources=ready)
+
+
+def domain_of(target: Any, horizon: int) -> Domain:
+    """A known domain, or one made around a target of the user's own.
+
+    It is scored by its return, or by regret if that can be computed.
+    """
+    if isinstance(target, Domain):
+        return target
+    if isinstance(target, str) and target in domain_names():
+        return find_domain(target)
     variant, name = own_variant(target, horizon)
     family = Family(name, variant, {})
     if isinstance(variant, FiniteDomain):
         measure = "regret per step"
-        return Domain(name, lambda: family, Identity(), measure, None, better="lower")
-    return Domain(name, lambda: family, Identity(), "return", lambda e: e.total)
+        return Domain(name, lambda: family, measure=measure, score=None, better="lower")
+    return Domain(name, lambda: family)
 
 
 def load_task(place: str | Path) -> TransferTask:
     """A domain by name with its shipped sources, or the folder of a library."""
-    if str(place) not in DOMAINS and Path(place).exists():
-        return _read_task(Path(place))
+    if str(place) not in domain_names() and Path(place).exists():
+        library, facts = read_library_folder(Path(place))
+        domain = find_domain(str(facts.get("domain")))
+        return TransferTask(domain, fitting(domain, library, facts, place), facts)
     domain = find_domain(str(place))
-    home = domain.library or domain.name
-    with as_file(files(f"policymix.domains.{home}") / "library") as folder:
-        return replace(_read_task(folder), target=domain)
-
-
-def _read_task(folder: Path) -> TransferTask:
-    facts = library_facts(folder)
-    domain = find_domain(str(facts.get("domain")))
-    return TransferTask(domain, task_sources(domain, folder), facts)
-
-
-def task_sources(domain: Domain, folder: Path) -> SourceLibrary:
-    """The library of a folder, which must be one for this domain."""
-    library = SourceLibrary.load(folder)
-    found = library_facts(folder).get("domain")
-    if found != domain.name or library.spec != domain.spec():
+    if domain.shipped is None:
         raise DomainError(
-            f"{folder} holds sources for {found!r}, not for {domain.name!r}: their "
+            f"{domain.name} comes without sources. Give the folder of a library, or "
+            "TransferTask(domain, sources)"
+        )
+    with as_file(domain.shipped) as folder:
+        library, facts = read_library_folder(folder)
+    return TransferTask(domain, fitting(domain, library, facts, domain.name), facts)
+
+
+def fitting(
+    domain: Domain, library: SourceLibrary, facts: dict[str, Any], place: str | Path
+) -> SourceLibrary:
+    """The library, if it was made for the domain (or for the one it borrows from)."""
+    found = facts.get("domain")
+    if found != (domain.home or domain.name) or library.spec != domain.spec():
+        raise DomainError(
+            f"{place} holds sources for {found!r}, not for {domain.name!r}: their "
             "spaces differ. Give a library of the right domain"
         )
     return library
@@ -276,18 +134,8 @@ def explore(
     task: TransferTask, samples: int, seed: int = 0, epsilon: float = 0.3
 ) -> Sampled:
     """Transitions of the target, led by the sources in turn and often at random."""
-    policies = [policy_of(source) for source in task.sources.sources]
+    task = prepare(task)
+    policies = [policy_of(source.policy) for source in task.sources.sources]
     leader = taking_turns(policies, 40, seed)
-    tasks = copies_of(task.domain.family().target, 16)
+    tasks = copies_of(task.domain.target, 16)
     return collect(tasks, leader, samples, seed, epsilon)
-
-
-def score_of(
-    domain: Domain, variant: Variant, policy: Policy, episodes: int, seed: int
-) -> float:
-    """A policy by the domain's measure: computed, or averaged over episodes."""
-    if domain.score is None:
-        assert isinstance(variant, FiniteDomain)
-        return float(regret_in(variant)(policy(np.arange(variant.num_states))))
-    played = play(variant, policy, episodes, seed)
-    return float(np.mean([domain.score(episode) for episode in played]))

@@ -14,7 +14,7 @@ from policymix.bridges.sb3.policies import (
 )
 from policymix.bridges.shaping import action_values
 from policymix.core.errors import MissingExtraError, PolicymixError
-from policymix.core.settings import OWN, Settings
+from policymix.core.settings import DEFAULTS, Settings
 from policymix.core.types import Discrete
 from policymix.sources.library import SourceLibrary
 
@@ -53,7 +53,7 @@ class Mars(Advised):
         form: MarsForm = "explicit",
         scale: float | Callable[[float], float] = 2.0,
         precision: float | None = None,
-        transfer: Settings = OWN,
+        transfer: Settings = DEFAULTS,
         **options: Any,
     ):
         if form not in ("explicit", "lookahead"):
@@ -136,7 +136,7 @@ class Mapse(Advised):
         sources: SourceLibrary | None = None,
         *,
         reuse: float = 0.85,
-        transfer: Settings = OWN,
+        transfer: Settings = DEFAULTS,
         **options: Any,
     ):
         if not 0.0 <= reuse <= 1.0:

@@ -1,0 +1,255 @@
+"""A method's trials on a task, from the first sample to the last.
+
+One loop, `carry_out`, serves `train`, `policymix run` and `policymix reproduce`.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from policymix.core.errors import PolicymixError
+from policymix.core.progress import Begin
+from policymix.core.settings import Settings
+from policymix.environments.base import AbstractDomain
+from policymix.environments.finite import regret_in
+from policymix.sources.host_calls import told_by_host
+from policymix.storage.runs import Row
+from policymix.training.agent import TrainedAgent
+from policymix.training.compiled import CompiledLoop
+from policymix.training.host import HostLoop
+from policymix.training.lockstep import Plan
+from policymix.training.step import LearningSetup, faults
+from policymix.training.task import TransferTask
+
+TEST_SEED = 5_000_000
+"""First seed of the test episodes; no trial has it."""
+
+
+class Tested(NamedTuple):
+    """What scores look at."""
+
+    length: int
+    total: float
+
+
+class TrialError(PolicymixError):
+    """A trial met a number that is not finite; `rows` holds what it had reached."""
+
+    def __init__(self, message: str, rows: list[Row]):
+        self.rows = rows
+        super().__init__(message)
+
+
+class Pause(NamedTuple):
+    """A stop on the way: after an evaluation, or because it was asked for."""
+
+    step: int
+    taken: int
+    """Samples of all trials since the pause before."""
+    rows: list[Row]
+    """Of an evaluation; empty where none is due."""
+
+    @property
+    def score(self) -> float:
+        """The mean of the evaluation; nan where none was due."""
+        return float(np.mean([r.score for r in self.rows])) if self.rows else math.nan
+
+
+def check_numbers(settings: Settings, trials: int) -> None:
+    """Complain of numbers that make no run."""
+    positive = {
+        "steps": settings.steps,
+        "trials": trials,
+        "evaluate_every": settings.evaluate_every,
+        "evaluation_episodes": settings.evaluation_episodes,
+        "batch": settings.batch,
+        "capacity": settings.capacity,
+        "refresh_every": settings.refresh_every,
+    }
+    for name, number in positive.items():
+        if number < 1:
+            raise PolicymixError(f"{name} is {number}: it must be at least 1")
+    updates = settings.updates
+    if updates not in ("step", "episode") and not (
+        isinstance(updates, int) and updates > 0
+    ):
+        raise PolicymixError(
+            f'updates is {updates!r}: it must be "step", "episode" or the number of '
+            "updates after each episode"
+        )
+
+
+class TrainingRun:
+    """A method's trials on a task, ready to run.
+
+    Args:
+        task: prepared.
+        name: of the method.
+        setup: who learns what, from `build_setup`.
+        settings: numbers of the experiment.
+        seeds: one for each trial.
+        stops: steps at which `pauses` pauses besides evaluations. What is learned does
+            not depend on them.
+    """
+
+    def __init__(
+        self,
+        task: TransferTask,
+        name: str,
+        setup: LearningSetup,
+        settings: Settings,
+        seeds: np.ndarray,
+        stops: Sequence[int] = (),
+    ):
+        check_numbers(settings, len(seeds))
+        self.task, self.name, self.setup, self.settings = task, name, setup, settings
+        self.seeds, self.stops = seeds, frozenset(stops)
+        chunk = math.gcd(settings.refresh_every, settings.evaluate_every, *stops)
+        self.plan = Plan(
+            length=min(chunk, settings.steps),
+            batch=settings.batch,
+            capacity=settings.capacity,
+            updates=settings.updates,
+        )
+        self.loop = make_loop(task, setup, self.plan, settings, seeds)
+
+    @property
+    def samples(self) -> int:
+        """Of all trials together."""
+        return self.settings.steps * len(self.seeds)
+
+    def pauses(self) -> Iterator[Pause]:
+        """Train to the end; the first rows are from before the first step."""
+        settings, step, paused = self.settings, 0, 0
+        yield Pause(step, 0, self._evaluate(step))
+        while step < settings.steps:
+            length = min(self.plan.length, settings.steps - step)
+            self._advance(length)
+            step += length
+            if step % settings.refresh_every == 0:
+                self.loop.refresh()
+            due = step % settings.evaluate_every == 0 or step == settings.steps
+            if due or step in self.stops:
+                taken = (step - paused) * len(self.seeds)
+                yield Pause(step, taken, self._evaluate(step) if due else [])
+                paused = step
+
+    def agents(self) -> tuple[TrainedAgent, ...]:
+        """What every trial has learned."""
+        trials = jax.device_get(self.loop.trials)
+        return tuple(
+            TrainedAgent(
+                task=self.task,
+                method=self.name,
+                settings=self.settings,
+                setup=self.setup,
+                trial=jax.tree.map(lambda x, at=place: jnp.asarray(x[at]), trials),
+            )
+            for place in range(len(self.seeds))
+        )
+
+    def _advance(self, length: int) -> None:
+        with _complaints_of_sources():
+            self.loop.advance(length)
+
+    def _evaluate(self, step: int) -> list[Row]:
+        with _complaints_of_sources():
+            scores = self._scores()
+        domain = self.task.domain.name
+        rows = [
+            Row(domain, self.name, place, seed, step, float(score))
+            for (place, seed), score in zip(
+                enumerate(self.seeds.tolist()), scores, strict=True
+            )
+        ]
+        self._check(rows)
+        return rows
+
+    def _scores(self) -> Sequence[float] | np.ndarray:
+        """One for each trial: its regret, or the mean over test episodes."""
+        score = self.task.domain.score
+        if score is None:
+            assert isinstance(self.loop, CompiledLoop)
+            regret, states = self._regret
+            return regret(self.loop.decide(states))
+        scores = []
+        for lengths, totals in zip(*self.loop.examine(), strict=True):
+            episodes = map(Tested, lengths.tolist(), totals.tolist())
+            scores.append(float(np.mean([score(episode) for episode in episodes])))
+        return scores
+
+    @cached_property
+    def _regret(self) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+        """How policies are judged where values are known, and all states."""
+        target: Any = self.task.domain.target
+        return regret_in(target), np.arange(target.num_states)
+
+    def _check(self, rows: list[Row]) -> None:
+        """Stop at the first number that is not finite."""
+        steps, codes = self.loop.fault
+        if not codes.any():
+            return
+        place = int(np.argmax(codes > 0))
+        what = faults(self.task.sources.names)[codes[place]]
+        raise TrialError(
+            f"{self.name}, trial {place} (seed {self.seeds[place]}), "
+            f"step {steps[place]}: {what} is not a finite number. Mend it there, or, "
+            "if it is the learner's, lower its learning rate",
+            rows,
+        )
+
+
+def carry_out(
+    run: TrainingRun,
+    begin: Begin,
+    title: str,
+    at_pause: Callable[[Pause], None] = lambda pause: None,
+) -> list[Row]:
+    """Run to the end and report on the progress; what is at a pause may be looked at.
+
+    Raises:
+        TrialError: with all rows until then.
+    """
+    rows: list[Row] = []
+    advance = begin(title, run.samples, "score")
+    try:
+        for pause in run.pauses():
+            rows += pause.rows
+            advance(pause.taken, pause.score)
+            at_pause(pause)
+    except TrialError as error:
+        raise TrialError(str(error), rows + error.rows) from None
+    return rows
+
+
+@contextmanager
+def _complaints_of_sources() -> Iterator[None]:
+    """What a plain function raises in the middle of compiled code, without the rest."""
+    try:
+        yield
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+        told = told_by_host(error)
+        if told is None:
+            raise
+        raise TrialError(told, []) from error
+
+
+def make_loop(
+    task: TransferTask,
+    setup: LearningSetup,
+    plan: Plan,
+    settings: Settings,
+    seeds: np.ndarray,
+) -> CompiledLoop | HostLoop:
+    """The compiled loop for JAX domains, the host's for Gymnasium environments."""
+    target: Any = task.domain.target
+    tests = [TEST_SEED + i for i in range(settings.evaluation_episodes)]
+    if isinstance(target, AbstractDomain):
+        return CompiledLoop(setup, target, plan, seeds, tests)
+    return HostLoop(setup, target, plan, seeds, tests)

@@ -64,7 +64,7 @@ def test_the_lander_gets_fewer_trials():
 
 def test_environments_alone_are_stepped():
     pytest.importorskip("Box2D")
-    from policymix.domains.lander.task import make_lander
+    from policymix.domains.lander.picture import make_lander
 
     assert bench.host_chunks(make_lander, 2)() == 2 * CHUNK
 

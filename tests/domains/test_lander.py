@@ -23,7 +23,7 @@ from policymix.domains.lander.task import (
     DrawAhead,
     in_hover_box,
 )
-from policymix.domains.lander.task import make_lander as typed_make_lander
+from policymix.domains.lander.picture import make_lander as typed_make_lander
 
 TASKS = [None, *SOURCES]
 make_lander: Any = typed_make_lander  # tests look behind Gymnasium's interface
@@ -146,7 +146,7 @@ def test_checkers_have_nothing_to_say(source, monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # "human" is checked as well
     spec = EnvSpec(
         "Lander-v0",
-        "policymix.domains.lander.task:make_lander",
+        "policymix.domains.lander.picture:make_lander",
         kwargs={"source": source},
     )
     with warnings.catch_warnings():

@@ -1,1 +1,4 @@
-"""Who learns values: tables, networks, options."""
+"""Who learns values: a table, a network, options. All are `init / act / update`.
+
+Imports core and beliefs.
+"""

@@ -1,1 +1,5 @@
-"""Ways from and to other libraries; each needs that library, and nothing needs it."""
+"""The mixture in other people's learners: Stable-Baselines3, any Gymnasium loop.
+
+Imports core, storage, environments, sources, beliefs and methods; no training, no
+domain.
+"""

@@ -168,7 +168,7 @@ def against_sb3_lander(seconds: float, begin: Begin = silent) -> dict[str, Rows]
     """The lander against Stable-Baselines3, and how much of it is the host's work."""
     import jax
 
-    from policymix.domains.lander.task import make_lander
+    from policymix.domains.lander.picture import make_lander
 
     ours = f"policymix scratch, {_plural(LANDER_TRIALS, 'trial')}"
     host = f"{_plural(LANDER_TRIALS, 'environment')} alone, 1 thread"
@@ -327,7 +327,7 @@ def check(
         raise MissingExtraError("policymix bench --parts sb3 lander", "sb3")
     if {"speed", "lander"} & set(parts):
         use_every_core()
-        from policymix.domains.lander.task import make_lander
+        from policymix.domains.lander.picture import make_lander
 
         make_lander().close()
 

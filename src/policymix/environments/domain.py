@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Array, Int
@@ -22,6 +22,7 @@ from policymix.environments.study import Study
 RightSource: TypeAlias = Callable[[Observation], Int[Array, ""]]
 
 
+@runtime_checkable
 class Played(Protocol):
     """An episode, as far as scores look at it."""
 

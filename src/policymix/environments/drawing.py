@@ -16,7 +16,7 @@ Point: TypeAlias = tuple[float, float]
 """Pixels from the left and from the top."""
 
 INK: Colour = (45, 52, 64)
-PAPER: Colour = (250, 250, 247)
+WHITE: Colour = (250, 250, 247)
 GREEN: Colour = (46, 160, 90)
 RED: Colour = (214, 64, 58)
 WOOD: Colour = (201, 152, 60)

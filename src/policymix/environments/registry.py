@@ -39,7 +39,7 @@ ENVIRONMENTS = {
     "policymix/TransferMaze-v0": "policymix.domains.maze.picture:make_maze",
     "policymix/TransferCartPole-v0": "policymix.domains.cartpole.picture:make_cartpole",
     "policymix/TransferSparseLunarLander-v0": (
-        "policymix.domains.lander.task:make_lander"
+        "policymix.domains.lander.picture:make_lander"
     ),
     "policymix/Inventory-v0": "policymix.domains.inventory.picture:make_inventory",
     "policymix/TransferCheetah-v0": "policymix.domains.cheetah.task:make_cheetah",

@@ -16,7 +16,7 @@ from policymix.environments.copies import DomainTasks, Variant
 
 EPISODES, STEPS = 8, 8
 """Of the target, at random, to try sources on before anything is trained."""
-SEED = 8_000_000
+PROBE_RESET_SEED = 8_000_000
 
 
 def own_variant(target: Any, horizon: int) -> tuple[Variant, str]:
@@ -130,16 +130,19 @@ def _limit(make: Callable[[], Any], horizon: int) -> gymnasium.Env:
 def first_observations(variant: Variant) -> np.ndarray:
     """Observations near the start of a few episodes, by random actions."""
     if isinstance(variant, AbstractDomain):
-        tasks, rng = DomainTasks(variant, EPISODES), np.random.default_rng(SEED)
-        seen = [tasks.reset(SEED)]
+        tasks, rng = (
+            DomainTasks(variant, EPISODES),
+            np.random.default_rng(PROBE_RESET_SEED),
+        )
+        seen = [tasks.reset(PROBE_RESET_SEED)]
         for _ in range(STEPS - 1):
             seen.append(tasks.step(rng.integers(tasks.num_actions, size=EPISODES)).obs)
         return _finite(np.concatenate(seen))
     environment = variant()
-    environment.action_space.seed(SEED)
+    environment.action_space.seed(PROBE_RESET_SEED)
     seen = []
     for episode in range(EPISODES):
-        obs, _ = environment.reset(seed=SEED + episode)
+        obs, _ = environment.reset(seed=PROBE_RESET_SEED + episode)
         for _ in range(STEPS):
             seen.append(np.array(obs))
             obs, _, terminated, truncated, _ = environment.step(

@@ -1,1 +1,4 @@
-"""The paper's experiments: what is run, how it is kept, and what is looked at."""
+"""Whole experiments: plans as data, what is run and kept, looks at the mixture.
+
+Imports core, storage, environments, sources, methods and training.
+"""

@@ -28,7 +28,16 @@ from policymix.training.run import Pause, TrainingRun, TrialError, carry_out
 from policymix.training.setup import build_problem
 from policymix.training.task import TransferTask
 
-SAME = ("domain", "methods", "seed", "trials", "settings", "sources", "sweep", "status")
+PLANNED = (
+    "domain",
+    "methods",
+    "seed",
+    "trials",
+    "settings",
+    "sources",
+    "sweep",
+    "status",
+)
 """Facts in which a finished part must agree with the plan."""
 
 
@@ -166,7 +175,7 @@ def check_part(experiment: Experiment, part: Part, folder: Path) -> None:
     found |= json.loads(canonical(settings))
     wanted = json.loads(canonical(facts_of(experiment, part)))
     wanted["status"] = "finished"
-    for name in SAME:
+    for name in PLANNED:
         if found.get(name) != wanted[name]:
             was, now = found.get(name), wanted[name]
             raise FileFormatError(

@@ -16,7 +16,7 @@ from policymix.training.agent import TrainedAgent
 from policymix.training.task import TransferTask
 
 FORMAT, VERSION = "policymix snapshots", 1
-SEED = 6_500_000
+LOOK_SEED = 6_500_000
 """Of the episodes that are played to look at a mixture."""
 EPISODES, POINTS = 10, 100
 OWN_MODEL = "own model"
@@ -54,8 +54,8 @@ def reference(task: TransferTask) -> Reference | None:
 
     leads = jax.jit(jax.vmap(lead))
     actions = copies_of(target, 1).num_actions
-    policy = disturbed(lambda obs: np.asarray(leads(obs)), 0.1, actions, SEED)
-    episodes = play(target, policy, EPISODES, SEED)
+    policy = disturbed(lambda obs: np.asarray(leads(obs)), 0.1, actions, LOOK_SEED)
+    episodes = play(target, policy, EPISODES, LOOK_SEED)
     states = np.concatenate([episode.obs[:-1] for episode in episodes])
     return Reference(states, np.asarray(jax.vmap(find)(jnp.asarray(states))))
 
@@ -83,7 +83,7 @@ def percent(weights: np.ndarray) -> np.ndarray:
 def map_of(view: View, task: TransferTask, agent: TrainedAgent) -> Arrays:
     """The weights of one agent's mixture, as the domain wants them drawn."""
     if isinstance(view, Paths):
-        return paths(task, agent)
+        return walked(task, agent)
     if isinstance(view, Cells):
         states = np.arange(view.walls().size)
         return {"weights": percent(agent.belief.weights_of(states))}
@@ -93,9 +93,9 @@ def map_of(view: View, task: TransferTask, agent: TrainedAgent) -> Arrays:
     return {"weights": percent(averaged)}
 
 
-def paths(task: TransferTask, agent: TrainedAgent) -> Arrays:
+def walked(task: TransferTask, agent: TrainedAgent) -> Arrays:
     """Where the agent goes in test episodes, and what the mixture holds there."""
-    episodes = play(task.domain.target, agent.predict, EPISODES, SEED)
+    episodes = play(task.domain.target, agent.predict, EPISODES, LOOK_SEED)
     taken = [
         episode.obs[np.linspace(0, episode.length, POINTS).astype(int)]
         for episode in episodes

@@ -1,1 +1,4 @@
-"""Reports: what came out of the runs, as pages and figures."""
+"""From rows to answers: statistics, claims, tables, figures, maps and one page.
+
+Imports core, storage, environments and experiments.
+"""

@@ -11,9 +11,9 @@ from policymix.reports.statistics import (
     area,
     asymptote,
     difference,
+    head_start,
     interquartile_mean,
     interval,
-    jumpstart,
     mean,
     negative_transfer,
     performance_profile,
@@ -93,7 +93,7 @@ def measure_one(results: Results, name: str) -> Measures:
     start = better = worse = None
     if name != "scratch" and "scratch" in results.curves:
         none = results.curves["scratch"]
-        start = jumpstart(sign * curve.scores, sign * none.scores)
+        start = head_start(sign * curve.scores, sign * none.scores)
         better = probability_of_improvement(
             sign * mine, sign * area(none.steps, none.scores)
         )

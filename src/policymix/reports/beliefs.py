@@ -3,8 +3,8 @@
 from typing import Any
 
 from policymix.environments.study import Axis, Cells, Paths, Plane
-from policymix.reports.lines import plain
-from policymix.reports.palette import SOURCES
+from policymix.reports.lines import numbers
+from policymix.reports.palette import SOURCE_COLOURS
 from policymix.reports.results import Results, Seen
 
 
@@ -14,18 +14,18 @@ def belief_of(results: Results) -> dict[str, Any] | None:
     if seen is None or "weights" not in seen.arrays or view is None:
         return None
     sources = [
-        {"name": name, "colour": SOURCES[place % len(SOURCES)]}
+        {"name": name, "colour": SOURCE_COLOURS[place % len(SOURCE_COLOURS)]}
         for place, name in enumerate(seen.sources)
     ]
     common = {"method": "mars", "trial": 0, "sources": sources, "steps": seen.steps}
     if isinstance(view, Cells):
-        return common | cells(view, seen)
+        return common | cell_data(view, seen)
     if isinstance(view, Plane):
-        return common | plane(view, seen)
-    return common | paths(view, seen)
+        return common | plane_data(view, seen)
+    return common | path_data(view, seen)
 
 
-def cells(view: Cells, seen: Seen) -> dict[str, Any]:
+def cell_data(view: Cells, seen: Seen) -> dict[str, Any]:
     """A grid."""
     walls = view.walls()
     rows, columns = walls.shape
@@ -40,11 +40,11 @@ def cells(view: Cells, seen: Seen) -> dict[str, Any]:
     }
 
 
-def plane(view: Plane, seen: Seen) -> dict[str, Any]:
+def plane_data(view: Plane, seen: Seen) -> dict[str, Any]:
     """Two numbers of a state."""
 
     def side(axis: Axis) -> dict[str, Any]:
-        return {"label": axis.label, "values": plain(axis.values)}
+        return {"label": axis.label, "values": numbers(axis.values)}
 
     return {
         "kind": "plane",
@@ -54,7 +54,7 @@ def plane(view: Plane, seen: Seen) -> dict[str, Any]:
     }
 
 
-def paths(view: Paths, seen: Seen) -> dict[str, Any]:
+def path_data(view: Paths, seen: Seen) -> dict[str, Any]:
     """Ways through the first two numbers of a state."""
 
     def side(axis: Axis) -> dict[str, Any]:
@@ -69,13 +69,13 @@ def paths(view: Paths, seen: Seen) -> dict[str, Any]:
         "paths": [
             [
                 {
-                    "x": plain(track[:, 0]),
-                    "y": plain(track[:, 1]),
+                    "x": numbers(track[:, 0]),
+                    "y": numbers(track[:, 1]),
                     "weights": weights.tolist(),
                 }
                 for track, weights in zip(*moment, strict=True)
             ]
             for moment in moments
         ],
-        "scores": plain(seen.arrays["scores"]),
+        "scores": numbers(seen.arrays["scores"]),
     }

@@ -30,14 +30,14 @@ PRINT: Any = {
     "text.parse_math": False,
 }
 """Readable at the width of a page; fonts stay text in the PDF, and $ in a name a $."""
-SETTINGS = {
+SWEPT = {
     "mapse_reuse": "MAPSE, reuse p (p_t = p^episode)",
     "ucb_reuse": "UCB, reuse p (p_t = p^episode)",
     "exit_rate": "CAPS, learning rate of the termination",
 }
 
 
-def draw(folder: Path, name: str, make: Callable[[], Figure]) -> Path:
+def write_figure(folder: Path, name: str, make: Callable[[], Figure]) -> Path:
     """Make a figure and write it as PNG and PDF, the same bytes every time."""
     with matplotlib.rc_context(PRINT):
         figure = make()
@@ -87,7 +87,7 @@ def band(results: Results) -> str:
     return f"mean ± standard error of {results.facts['trials']} trials, not smoothed"
 
 
-def parts_of(results: Results) -> dict[str, list[str]]:
+def panels_of(results: Results) -> dict[str, list[str]]:
     """The paper's methods, and what goes beyond them."""
     beyond = {*FORMS, *YARDSTICKS}
     paper = [name for name in results.curves if name not in beyond]
@@ -100,7 +100,7 @@ def parts_of(results: Results) -> dict[str, list[str]]:
 
 def curves(results: Results) -> Figure:
     """Figure 2 of the paper, and beside it what the paper does not have."""
-    parts = {title: names for title, names in parts_of(results).items() if names}
+    parts = {title: names for title, names in panels_of(results).items() if names}
     figure = Figure(figsize=(3.6 * len(parts) + 1.2, 3.4), layout="constrained")
     panels = figure.subplots(1, len(parts), squeeze=False, sharey=True)[0]
     for axes, (title, names) in zip(panels, parts.items(), strict=True):
@@ -126,7 +126,7 @@ def sweeps(results: Results) -> Figure:
             label = f"{value:g}" + (usual if value == own else "")
             plot(axes, curve, label, colour)
         name_axes(axes, results)
-        axes.set_title(SETTINGS.get(key[1], key[1]))
+        axes.set_title(SWEPT.get(key[1], key[1]))
         axes.legend(loc="best")
     figure.suptitle(f"{results.title}: {band(results)}", fontsize=10)
     return figure

@@ -6,7 +6,7 @@ import numpy as np
 
 from policymix.experiments.plans import FORMS, YARDSTICKS
 from policymix.reports.analysis import profiles
-from policymix.reports.figures import SETTINGS
+from policymix.reports.figures import SWEPT
 from policymix.reports.palette import SWEEP, style
 from policymix.reports.results import Results
 from policymix.reports.statistics import (
@@ -21,12 +21,12 @@ POINTS = 101
 """Of a profile."""
 
 
-def plain(values: Any) -> list:
+def numbers(values: Any) -> list:
     """Numbers for JSON: four digits are enough for a screen; no number is None."""
-    numbers = np.asarray(values, float)
-    if numbers.ndim > 1:
-        return [plain(row) for row in numbers]
-    return [float(f"{x:.5g}") if np.isfinite(x) else None for x in numbers]
+    array = np.asarray(values, float)
+    if array.ndim > 1:
+        return [numbers(row) for row in array]
+    return [float(f"{x:.5g}") if np.isfinite(x) else None for x in array]
 
 
 def kind_of(method: str) -> str:
@@ -47,9 +47,9 @@ def line_of(curve: Curve) -> dict[str, Any]:
         "dash": dash,
         "hidden": curve.method in FORMS or curve.method in YARDSTICKS,
         **mean_of(curve),
-        "iqm": plain(middle.estimate),
-        "iqm_low": plain(middle.low),
-        "iqm_high": plain(middle.high),
+        "iqm": numbers(middle.estimate),
+        "iqm_low": numbers(middle.low),
+        "iqm_high": numbers(middle.high),
     }
 
 
@@ -58,9 +58,9 @@ def mean_of(curve: Curve) -> dict[str, list]:
     middle, error = mean(curve.scores), np.nan_to_num(standard_error(curve.scores))
     return {
         "steps": curve.steps.tolist(),
-        "mean": plain(middle),
-        "mean_low": plain(middle - error),
-        "mean_high": plain(middle + error),
+        "mean": numbers(middle),
+        "mean_low": numbers(middle - error),
+        "mean_high": numbers(middle + error),
     }
 
 
@@ -69,13 +69,13 @@ def profile_of(results: Results) -> dict[str, Any]:
     thresholds = np.linspace(0, 1, POINTS)
     return {
         "label": "mean of the run, 0 = start of no transfer, 1 = best end",
-        "thresholds": plain(thresholds),
+        "thresholds": numbers(thresholds),
         "methods": [
             {
                 "name": name,
-                "share": plain(bounds.estimate),
-                "low": plain(bounds.low),
-                "high": plain(bounds.high),
+                "share": numbers(bounds.estimate),
+                "low": numbers(bounds.low),
+                "high": numbers(bounds.high),
             }
             for name, bounds in profiles(results, thresholds).items()
         ],
@@ -88,7 +88,7 @@ def sweep_of(
     """The values of one setting."""
     own = results.facts["settings"][setting]
     return {
-        "title": SETTINGS.get(setting, setting),
+        "title": SWEPT.get(setting, setting),
         "series": [
             {
                 "name": f"{value:g}" + (" (used above)" if value == own else ""),

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from policymix.environments.study import Cells, Paths, Plane
 from policymix.reports.figures import thousands
-from policymix.reports.palette import SOURCES
+from policymix.reports.palette import SOURCE_COLOURS
 from policymix.reports.results import Results, Seen
 
 Size = tuple[float, float]
@@ -75,7 +75,7 @@ def cells(view: Cells, seen: Seen, places: list[int]) -> Figure:
 def plane(sides: Plane, seen: Seen, places: list[int]) -> Figure:
     """A heat-map for each source over two numbers of a state."""
     figure, panels = grid_of(len(seen.sources), len(places), (1.5, 1.2))
-    extent = (*ends(sides.x.values), *ends(sides.y.values))
+    extent = (*edges(sides.x.values), *edges(sides.y.values))
     for column, place in enumerate(places):
         heading(panels[0, column], seen, place)
         for row, name in enumerate(seen.sources):
@@ -99,7 +99,7 @@ def plane(sides: Plane, seen: Seen, places: list[int]) -> Figure:
     return figure
 
 
-def ends(values: np.ndarray) -> tuple[float, float]:
+def edges(values: np.ndarray) -> tuple[float, float]:
     """Where a row of cells begins and ends, half a cell beyond the middles."""
     half = (values[1] - values[0]) / 2
     return float(values[0] - half), float(values[-1] + half)
@@ -108,7 +108,9 @@ def ends(values: np.ndarray) -> tuple[float, float]:
 def paths(view: Paths, seen: Seen, places: list[int]) -> Figure:
     """Where test episodes lead, in the colours of the mixture."""
     figure, panels = grid_of(1, len(places), (1.9, 2.7))
-    palette = np.array([to_rgb(colour) for colour in SOURCES[: len(seen.sources)]])
+    palette = np.array(
+        [to_rgb(colour) for colour in SOURCE_COLOURS[: len(seen.sources)]]
+    )
     for column, place in enumerate(places):
         axes = panels[0, column]
         heading(axes, seen, place)
@@ -128,7 +130,7 @@ def paths(view: Paths, seen: Seen, places: list[int]) -> Figure:
     panels[0, 0].set_ylabel(view.y.label, fontsize=8.5)
     handles = [
         Line2D([], [], color=colour, lw=2.5, label=name)
-        for colour, name in zip(SOURCES, seen.sources, strict=False)
+        for colour, name in zip(SOURCE_COLOURS, seen.sources, strict=False)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure

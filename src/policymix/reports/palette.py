@@ -4,7 +4,7 @@ BLUE, SKY, GREEN, ORANGE = "#0072b2", "#56b4e9", "#009e73", "#e69f00"
 VERMILLION, PINK, GREY, YELLOW = "#d55e00", "#cc79a7", "#808080", "#f0e442"
 VIOLET, BROWN = "#8f63c4", "#a0622d"
 
-SOURCES = (VERMILLION, GREEN, BLUE, YELLOW, PINK, SKY, ORANGE, BROWN)
+SOURCE_COLOURS = (VERMILLION, GREEN, BLUE, YELLOW, PINK, SKY, ORANGE, BROWN)
 """Of the sources, in order."""
 SWEEP = ("#fcb13a", "#ee6f3a", "#c33b6e", "#7a3ea3", "#3b3a9c", "#2a7ab0")
 """Of the values of a sweep, from small to large."""

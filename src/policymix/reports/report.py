@@ -48,7 +48,7 @@ def report(place: Path, command: str, told: Callable[[str], None]) -> Path:
         "across": across_of(everything),
         "questions": [asked(verdict) for verdict in questions(everything)],
         "domains": [
-            domain_of(results, tables[results.domain], pictures[results.domain])
+            section_of(results, tables[results.domain], pictures[results.domain])
             for results in everything
         ],
     }
@@ -79,7 +79,10 @@ def draw_all(results: Results, folder: Path) -> list[tuple[str, str]]:
             ("The tasks (figure 4)", "drawings", lambda: maps.drawings(results))
         )
     return [
-        (title, f"{FIGURES}/{figures.draw(folder, f'{name}-{part}', make).name}")
+        (
+            title,
+            f"{FIGURES}/{figures.write_figure(folder, f'{name}-{part}', make).name}",
+        )
         for title, part, make in wanted
     ]
 
@@ -115,7 +118,7 @@ def asked(verdict: Verdict) -> dict[str, str]:
     }
 
 
-def domain_of(
+def section_of(
     results: Results, table: Sequence[Measures], pictures: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
     """One domain for the page."""
@@ -139,13 +142,13 @@ def domain_of(
             for (_, setting), values in results.sweeps.items()
         ],
         "belief": belief_of(results),
-        "settings": settings_of(results),
-        "facts": facts_of(results),
+        "settings": settings_table(results),
+        "facts": circumstances_of(results),
         "figures": [list(picture) for picture in pictures],
     }
 
 
-def settings_of(results: Results) -> list[dict[str, str]]:
+def settings_table(results: Results) -> list[dict[str, str]]:
     """Every setting with the paper's value and its origin."""
     settings = read_settings(results.facts["settings"])
     return [
@@ -159,7 +162,7 @@ def settings_of(results: Results) -> list[dict[str, str]]:
     ]
 
 
-def facts_of(results: Results) -> list[list[str]]:
+def circumstances_of(results: Results) -> list[list[str]]:
     """With what, where and for how long."""
     facts = results.facts
     spent = facts["source_samples"]

@@ -14,7 +14,7 @@ from policymix.experiments.plans import FORMS, YARDSTICKS
 from policymix.experiments.snapshots import read_snapshots
 from policymix.storage.runs import FACTS, Curve, Run, find_runs, read_run
 
-SAME = ("measure", "better", "seed", "trials", "sources")
+SHARED = ("measure", "better", "seed", "trials", "sources")
 """Facts in which all runs of a domain must agree, besides their settings."""
 
 
@@ -74,11 +74,12 @@ def read_results(place: Path) -> list[Results]:
     runs = [read_run(folder) for folder in folders]
     names = dict.fromkeys(run.facts["domain"] for run in runs)
     return [
-        gather(name, [r for r in runs if r.facts["domain"] == name]) for name in names
+        put_together(name, [r for r in runs if r.facts["domain"] == name])
+        for name in names
     ]
 
 
-def gather(domain: str, runs: Sequence[Run]) -> Results:
+def put_together(domain: str, runs: Sequence[Run]) -> Results:
     """The runs of one domain, which must be comparable."""
     check_comparable(runs)
     curves: dict[str, Curve] = {}
@@ -112,13 +113,13 @@ def gather(domain: str, runs: Sequence[Run]) -> Results:
             "settings of the domain was tested. Give the folder of the whole experiment"
         )
     curves = {name: curves[name] for name in sorted(curves, key=place_of)}
-    usual = plain(runs)[0].facts["settings"]
+    usual = unswept(runs)[0].facts["settings"]
     for (method, setting), values in sweeps.items():
         if method in curves:
             values[usual[setting]] = curves[method]
     return Results(
         domain,
-        plain(runs)[0].facts,
+        unswept(runs)[0].facts,
         curves,
         {key: dict(sorted(values.items())) for key, values in sweeps.items()},
         seen,
@@ -135,19 +136,19 @@ def place_of(method: str) -> tuple[int, int, str]:
     return place, len(method) if family == "phi" else 0, method
 
 
-def plain(runs: Sequence[Run]) -> list[Run]:
+def unswept(runs: Sequence[Run]) -> list[Run]:
     """Those that change no setting; all, if every one does."""
     return [run for run in runs if run.facts.get("sweep") is None] or list(runs)
 
 
 def check_comparable(runs: Sequence[Run]) -> None:
     """Methods are compared under the same settings, seeds and sources only."""
-    first = plain(runs)[0]
+    first = unswept(runs)[0]
     for run in runs:
         sweep = run.facts.get("sweep")
         swept = {sweep["setting"]: sweep["value"]} if sweep else {}
         wanted = first.facts["settings"] | swept
-        differs = [name for name in SAME if run.facts[name] != first.facts[name]]
+        differs = [name for name in SHARED if run.facts[name] != first.facts[name]]
         if run.facts["settings"] != wanted:
             differs.append("settings")
         if differs:

@@ -163,7 +163,7 @@ def asymptote(scores: Scores, share: float = 0.1) -> Float[np.ndarray, " trials"
     return scores[-last:].mean(axis=0)
 
 
-def jumpstart(
+def head_start(
     ours: Float[np.ndarray, "evaluations ours"],
     theirs: Float[np.ndarray, "_ theirs"],
     **bootstrap: Unpack[Bootstrap],

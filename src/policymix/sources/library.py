@@ -112,7 +112,9 @@ class SourceLibrary:
         return Experts(
             stack_alike([source.policy for source in self.sources]),
             stack_alike([(source.dynamics, source.kernel) for source in self.sources]),
-            plain(self.spec.observation) if self.encoder is None else self.encoder,
+            plain_encoder(self.spec.observation)
+            if self.encoder is None
+            else self.encoder,
             self.spec,
         )
 
@@ -165,7 +167,7 @@ def kinds_of(domain: Any) -> tuple[type, ...]:
     return KINDS if known is None else KINDS + known.kinds
 
 
-def plain(space: Space) -> AbstractEncoder:
+def plain_encoder(space: Space) -> AbstractEncoder:
     """Vectors as they are; the index of a state as a unit vector."""
     return OneHot(space.n) if isinstance(space, Discrete) else Identity()
 

@@ -16,8 +16,8 @@ from policymix.sources.policies import policy_of
 from policymix.training.source_library import probe_errors
 from policymix.training.task import TransferTask, prepare
 
-SAMPLES = 512
-SEED = 7_000_000
+TRIED_STEPS = 512
+CHECK_SEED = 7_000_000
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,11 @@ def _try_source(task: TransferTask, source: SourceTask, target: Variant) -> None
     """Judge the source where it leads, and where random actions lead."""
     for epsilon in (0.0, 1.0):
         data = collect(
-            copies_of(target, 16), policy_of(source.policy), SAMPLES, SEED, epsilon
+            copies_of(target, 16),
+            policy_of(source.policy),
+            TRIED_STEPS,
+            CHECK_SEED,
+            epsilon,
         )
         check_source(source, task.sources.experts, jnp.asarray(data.obs))
 
@@ -100,7 +104,9 @@ def _check_seeds(task: TransferTask) -> Iterator[Finding]:
     source = task.sources.sources[0]
     for name, variant in {"target": family.target, **family.sources}.items():
         runs = [
-            collect(copies_of(variant, 4), policy_of(source.policy), SAMPLES, SEED)
+            collect(
+                copies_of(variant, 4), policy_of(source.policy), TRIED_STEPS, CHECK_SEED
+            )
             for _ in range(2)
         ]
         yield Finding(

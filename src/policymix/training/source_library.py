@@ -23,7 +23,7 @@ from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import policy_of
 
 EPISODES = 100
-PROBES = 4_096
+PROBED_STEPS = 4_096
 OWN_SEED, TARGET_SEED, PROBE_SEED = 4_000_000, 5_000_000, 6_000_000
 """Seeds for judging finished sources; training and its checkpoints use others."""
 
@@ -55,7 +55,7 @@ def probe_errors(
     Squared and summed over components; for tables the share of wrong predictions; for
     densities −log P̂ in nats, and that of a guess among all states.
     """
-    data = collect(copies_of(variant, 16), policy, PROBES, PROBE_SEED)
+    data = collect(copies_of(variant, 16), policy, PROBED_STEPS, PROBE_SEED)
     model: Callable = source.dynamics
     space = domain.spec().observation
     if isinstance(space, Discrete) and isinstance(model, LogDensity):

@@ -1,1 +1,1 @@
-"""bridges/sb3."""
+"""Stable-Baselines3: learners that take advice, vector wrappers, conversion."""

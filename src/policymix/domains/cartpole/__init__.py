@@ -1,1 +1,1 @@
-"""domains/cartpole."""
+"""Transfer-CartPole: a pole on a track that is rough here and slippery there."""

@@ -10,8 +10,8 @@ from policymix.environments.drawing import (
     BLUE,
     HEIGHT,
     INK,
-    PAPER,
     RED,
+    WHITE,
     WIDTH,
     WOOD,
     Canvas,
@@ -42,7 +42,7 @@ def make_cartpole(
 
 def draw_cartpole(cart: CartPole, obs: Float[np.ndarray, "4"]) -> Picture:
     """The cart on its track, whose colour and curve show F(x); posts mark its ends."""
-    canvas = np.full((HEIGHT, WIDTH, 3), PAPER, np.float32)
+    canvas = np.full((HEIGHT, WIDTH, 3), WHITE, np.float32)
     _track(canvas, cart)
     for end in (-cart.position_limit, cart.position_limit):
         bar(canvas, (WIDTH / 2 + METRE * end, GROUND - 20.0), (2.0, 22.0), 1.0, RED)
@@ -51,11 +51,11 @@ def draw_cartpole(cart: CartPole, obs: Float[np.ndarray, "4"]) -> Picture:
     bar(canvas, (centre, deck), (34.0, 11.0), 5.0, INK)
     for wheel in (centre - 20, centre + 20):
         disc(canvas, (wheel, GROUND - 8.0), 8.0, INK)
-        disc(canvas, (wheel, GROUND - 8.0), 3.0, PAPER)
+        disc(canvas, (wheel, GROUND - 8.0), 3.0, WHITE)
     hinge, length = (centre, deck - 8), 2 * cart.half_length * METRE
     tip = hinge[0] + length * np.sin(angle), hinge[1] - length * np.cos(angle)
     rod(canvas, hinge, tip, 5.0, WOOD)
-    disc(canvas, hinge, 4.0, PAPER)
+    disc(canvas, hinge, 4.0, WHITE)
     return np.rint(canvas).astype(np.uint8)
 
 
@@ -73,4 +73,4 @@ def _track(canvas: Canvas, cart: CartPole) -> None:
     curve = HEIGHT - 20.0 - 70.0 * slip
     # Dividing by the slope keeps the line as thick on the flanks as on the flats.
     slope = np.hypot(1.0, np.gradient(curve))
-    blend(ground, np.abs(row - curve[None, :]) / slope[None, :] - 1.2, PAPER)
+    blend(ground, np.abs(row - curve[None, :]) / slope[None, :] - 1.2, WHITE)

@@ -45,7 +45,7 @@ def train_source(
     """One source, and the samples it took."""
     tasks = DomainTasks(cart, POLICY.copies)
     advance = begin(f"{name}: policy", POLICY.samples, "merit")
-    trained = train_policy(tasks, POLICY, judge(cart), seed, advance)
+    trained = train_policy(tasks, POLICY, judge_cart(cart), seed, advance)
     history = trained.history
     columns = (history.obs, history.action, history.next_obs)
     data = Transitions(*map(jnp.asarray, columns))
@@ -62,7 +62,7 @@ def train_source(
     return SourceTask(name, policy, fit.model, Gaussian(PRECISION)), POLICY.samples
 
 
-def judge(cart: CartPole) -> Judge:
+def judge_cart(cart: CartPole) -> Judge:
     """Steps balanced, and a tenth of those balanced while one push in ten is random.
 
     Many policies balance for ever where nothing disturbs them. Those that also survive

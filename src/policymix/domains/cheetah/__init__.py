@@ -1,1 +1,1 @@
-"""domains/cheetah."""
+"""Transfer-Cheetah: a runner on a track whose gravity changes half-way round."""

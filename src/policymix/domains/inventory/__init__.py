@@ -1,1 +1,1 @@
-"""domains/inventory."""
+"""Inventory: the stock of a product whose demand only forecasts know."""

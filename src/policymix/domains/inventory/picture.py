@@ -12,9 +12,9 @@ from policymix.environments.drawing import (
     BLUE,
     HEIGHT,
     INK,
-    PAPER,
     RED,
     TINTS,
+    WHITE,
     WIDTH,
     WOOD,
     Picture,
@@ -43,7 +43,7 @@ def make_inventory(
 
 def draw_inventory(store: Inventory, obs: Int[np.ndarray, ""]) -> Picture:
     """Shelves with the stock in boxes; below, mean demand by month, this one in red."""
-    canvas = np.full((HEIGHT, WIDTH, 3), PAPER, np.float32)
+    canvas = np.full((HEIGHT, WIDTH, 3), WHITE, np.float32)
     month, stock = divmod(int(obs), store.capacity + 1)
     for place in range(store.capacity):
         row, column = divmod(place, SHELF)

@@ -1,1 +1,1 @@
-"""domains/lander."""
+"""Transfer-SparseLunarLander: hover, then land; the return comes at the end."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from policymix.core.encoders import Clip
 from policymix.core.settings import Settings
-from policymix.domains.lander.task import FAMILY, make_lander
+from policymix.domains.lander.picture import make_lander
+from policymix.domains.lander.task import FAMILY
 from policymix.environments.base import Family
 from policymix.environments.copies import Variant
 from policymix.environments.domain import Domain, RightSource
@@ -53,7 +54,7 @@ PAPER = {
     "exit_rate": 1e-4,
 }
 """Table 1."""
-DECISIONS = {
+OWN_DECISIONS = {
     10: "the lander's scale c is 100",
     11: "the lander's mixture learns at half the rate",
 }
@@ -100,7 +101,7 @@ LANDER = Domain(
         "choice",
         claims=("mapse-beats-caps",),
         paper=PAPER,
-        decisions=DECISIONS,
+        decisions=OWN_DECISIONS,
         reasons={"scale": 10, "mixture_rate": 11},
     ),
 )

@@ -130,7 +130,7 @@ def hover_facts(played: list[Episode]) -> dict[str, float]:
     }
 
 
-def judge_landing(make: Callable[[], gymnasium.Env], weight: float) -> Judge:
+def judge_landings(make: Callable[[], gymnasium.Env], weight: float) -> Judge:
     """The mean return, and the share of safe landings times a weight."""
 
     def judge(policy: Policy, episodes: int, seed: int) -> Judgement:
@@ -144,6 +144,6 @@ def judge_landing(make: Callable[[], gymnasium.Env], weight: float) -> Judge:
 
 JUDGES = {
     "hover": judge_hover,
-    "land": partial(judge_landing, weight=400.0),
-    "low-mass": partial(judge_landing, weight=0.0),
+    "land": partial(judge_landings, weight=400.0),
+    "low-mass": partial(judge_landings, weight=0.0),
 }

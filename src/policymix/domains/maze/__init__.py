@@ -1,1 +1,1 @@
-"""domains/maze."""
+"""Transfer-Maze: four rooms, and sources that each know one of them."""

@@ -55,7 +55,7 @@ PAPER = {
     "exit_rate": 0.4,
 }
 """Table 1; "table" marks what a table of values has no use for."""
-DECISIONS = {
+OWN_DECISIONS = {
     1: "the maze has 29 × 29 cells, since the mixture has 58 = 29 + 29 inputs",
     8: "batch and replay of the maze, which the paper does not give",
     9: "the maze's MARS learns at the rate of the other methods",
@@ -104,7 +104,7 @@ MAZE = Domain(
         sweeps=REUSE_SWEEPS,
         claims=("caps-keeps-up", "no-source-suffices"),
         paper=PAPER,
-        decisions=DECISIONS,
+        decisions=OWN_DECISIONS,
         reasons={"shaped_rate": 9, "batch": 8, "capacity": 8},
         drawings=(
             "Transfer-Maze: start (green), goal (red), four sources and the target",

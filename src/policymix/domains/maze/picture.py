@@ -9,9 +9,9 @@ from policymix.domains.maze.task import Maze, rooms
 from policymix.environments.drawing import (
     GREEN,
     INK,
-    PAPER,
     RED,
     TINTS,
+    WHITE,
     Picture,
     disc,
 )
@@ -46,6 +46,6 @@ def draw_maze(maze: Maze, obs: Int[np.ndarray, ""]) -> Picture:
     canvas[::CELL] *= 0.96
     canvas[:, ::CELL] *= 0.96
     row, column = ((place + 0.5) * CELL for place in np.unravel_index(int(obs), shape))
-    disc(canvas, (column, row), 0.42 * CELL, PAPER)
+    disc(canvas, (column, row), 0.42 * CELL, WHITE)
     disc(canvas, (column, row), 0.34 * CELL, INK)
     return np.rint(canvas).astype(np.uint8)

@@ -1,1 +1,1 @@
-"""sources/fitting."""
+"""Policies and dynamics from data: one loop fits both."""

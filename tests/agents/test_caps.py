@@ -187,7 +187,7 @@ def test_the_corridor_is_solved_and_the_bad_source_is_left():
     scores = [row.score for row in result.rows if row.step == QUICK.steps]
     np.testing.assert_allclose(scores, best_return(LONG), rtol=1e-5)
     for trained in result.agents:
-        agent: CAPS = trained.problem.agent  # pyright: ignore[reportAssignmentType]
+        agent: CAPS = trained.setup.agent  # pyright: ignore[reportAssignmentType]
         good, bad, *_ = agent.leaving(trained.trial.agent, jnp.array(0))
         assert float(bad) > 0.5
         assert float(bad) > float(good)

@@ -17,7 +17,7 @@ from policymix.core.errors import PolicymixError
 from policymix.core.kernels import Gaussian, Indicator
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
-from policymix.training.task import TransferTask
+from policymix.training.task import TransferTask, prepare
 from policymix.training.train import train
 
 from support.own_probes import BRIEF, LineDomain
@@ -152,7 +152,7 @@ def test_softmax_learns_the_probabilities_of_a_chain(keys):
 
 
 def corridor_task(*sources):
-    return TransferTask(LONG, SourceLibrary(sources))
+    return prepare(TransferTask(LONG, SourceLibrary(sources)))
 
 
 def random_policy(obs):

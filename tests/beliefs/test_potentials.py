@@ -25,7 +25,8 @@ from policymix.beliefs.potentials import (
 from policymix.core.encoders import OneHot
 from policymix.core.kernels import Gaussian
 from policymix.core.types import Discrete, TaskSpec
-from policymix.sources.library import SourceLibrary, SourceTask
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary
 
 from support.finite_mdps import phi_of, random_mdp, solve
 

@@ -15,7 +15,8 @@ from policymix.core.errors import PolicymixError, SourceError
 from policymix.core.kernels import Gaussian
 from policymix.core.spaces import spec_of_spaces
 from policymix.core.types import Box, Discrete, TaskSpec
-from policymix.sources.library import SourceLibrary, SourceTask
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary
 from policymix.training.setup import make_mixture
 
 from support.probes import LONG, MIXED

@@ -30,7 +30,8 @@ from policymix.core.encoders import Identity, OneHot, Standardise
 from policymix.core.errors import FileFormatError, MissingExtraError, SourceError
 from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.sources import library as sources
-from policymix.sources.library import SourceLibrary, SourceTask
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import (
     ClippedPolicy,
     GreedyPolicy,

@@ -15,12 +15,14 @@ from policymix.cli import arguments, bench, demo
 from policymix.cli import main as cli
 from policymix.cli.usage import explain
 from policymix.core.errors import UsageError, did_you_mean
-from policymix.core.settings import PAPER
+from policymix.environments.registry import DOMAINS
 from policymix.methods.recipes import METHODS
 from policymix.sources.dynamics import TableDynamics
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
-from policymix.training.task import DOMAINS, load_task
+from policymix.training.task import load_task
+
+from support.known import PAPER
 
 COMMAND = str(Path(sys.executable).with_name("policymix"))
 PAGES = [

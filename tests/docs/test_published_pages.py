@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from policymix.core.errors import PolicymixError
-from policymix.core.settings import OWN, PAPER, Settings
+from policymix.core.settings import DEFAULTS, Settings
 from policymix.experiments.origins import DECISIONS
 from policymix.methods.recipes import METHODS
 from policymix.reports.analysis import measure
@@ -24,6 +24,7 @@ from policymix.reports.claims import show
 from policymix.reports.results import read_results
 from policymix.reports.tables import share
 
+from support.known import PAPER
 from support.made_runs import spread, toward, write_domain
 
 BUILDS = pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
@@ -136,7 +137,7 @@ def settings_row(published, name):
 def test_settings_have_the_packages_values(published, field):
     named, own, *values, origin = settings_row(published, field)
     assert f"`{field}`" in named
-    assert own == published.written(getattr(OWN, field))
+    assert own == published.written(getattr(DEFAULTS, field))
     for value, domain in zip(values, ("maze", "cartpole", "lander"), strict=True):
         ours = published.written(getattr(PAPER[domain], field))
         assert value == ours or (domain == "maze" and value in ("–", "table"))

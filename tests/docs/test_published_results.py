@@ -5,13 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policymix.experiments.plans import INVENTORIES, TRIALS, plan
+from policymix.experiments.plans import plan
 from policymix.experiments.runner import missing
 from policymix.reports.analysis import measure
 from policymix.reports.claims import claims, show
 from policymix.reports.results import read_results
 from policymix.reports.tables import table_of
 from policymix.training.task import load_task
+
+from support.known import INVENTORIES, TRIALS
 
 ROOT = Path(__file__).parents[2]
 DOMAINS = pytest.mark.parametrize("domain", TRIALS)

@@ -17,10 +17,10 @@ from policymix.domains.inventory.task import (
     poisson,
     unforeseen_family,
 )
-from policymix.environments.episodes import policy_of
+from policymix.environments.domain import score_of
 from policymix.environments.finite import regret_in, solve
+from policymix.sources.policies import policy_of
 from policymix.training.source_library import train_library
-from policymix.training.task import score_of
 
 FAMILIES = {"foreseen": inventory_family(), "unforeseen": unforeseen_family()}
 SIZE = 21
@@ -169,6 +169,6 @@ def test_training_is_scored_by_exact_regret(task):
 def test_a_finite_target_of_ones_own_is_judged_by_regret():
     store = Inventory(demand=poisson([2.0, 6.0]), capacity=6, largest_order=6)
     source = forecast_source("itself", store)
-    task = pm.TransferTask(store, pm.SourceLibrary([source]))
+    task = pm.prepare(pm.TransferTask(store, pm.SourceLibrary([source])))
     assert (task.domain.measure, task.domain.better) == ("regret per step", "lower")
-    assert score_of(task.domain, store, policy_of(source), 1, 0) == 0.0
+    assert score_of(task.domain, store, policy_of(source.policy), 1, 0) == 0.0

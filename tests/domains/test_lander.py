@@ -15,6 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 from policymix.core.errors import DomainError, MissingExtraError
 from policymix.domains.lander.physics import Lander, reference
+from policymix.domains.lander.picture import make_lander as typed_make_lander
 from policymix.domains.lander.task import (
     HOVERING,
     SOURCES,
@@ -23,7 +24,6 @@ from policymix.domains.lander.task import (
     DrawAhead,
     in_hover_box,
 )
-from policymix.domains.lander.picture import make_lander as typed_make_lander
 
 TASKS = [None, *SOURCES]
 make_lander: Any = typed_make_lander  # tests look behind Gymnasium's interface

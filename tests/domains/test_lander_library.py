@@ -13,7 +13,8 @@ from policymix.domains.lander.sources import (
     journey_states,
     until_goal,
 )
-from policymix.environments.episodes import Episode, play, policy_of
+from policymix.environments.episodes import Episode, play
+from policymix.sources.policies import policy_of
 from policymix.training.task import explore, load_task
 
 FRESH = 9_000_000

@@ -7,11 +7,7 @@ import pytest
 from policymix.core.errors import DomainError
 from policymix.domains.maze import generator as maze_generator
 from policymix.domains.maze.files import load_mazes
-from policymix.domains.maze.generator import (
-    generate_mazes,
-    steps_alone,
-    steps_by_room,
-)
+from policymix.domains.maze.generator import generate_mazes, steps_alone, steps_by_room
 from policymix.domains.maze.task import ROOMS, optimal_policy, rooms
 
 from support.mazes import breadth_first, neighbours

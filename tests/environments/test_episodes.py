@@ -9,14 +9,8 @@ import pytest
 from policymix.domains.cartpole.task import cartpole_family
 from policymix.domains.maze.files import load_mazes
 from policymix.environments.copies import DomainTasks, HostTasks, copies_of
-from policymix.environments.episodes import (
-    collect,
-    disturbed,
-    play,
-    policy_of,
-    taking_turns,
-)
-from policymix.sources.experts import SourceTask
+from policymix.environments.episodes import collect, disturbed, play, taking_turns
+from policymix.sources.policies import policy_of
 
 
 def towards_upright(obs):
@@ -100,7 +94,7 @@ def test_disturbances_are_as_often_as_asked():
     ],
 )
 def test_a_policy_may_give_an_index_or_probabilities(policy):
-    act = policy_of(SourceTask("s", policy, lambda obs, action: obs))
+    act = policy_of(policy)
     states = np.array([[1.0, 0, 0, 0], [-1.0, 0, 0, 0]], np.float32)
     np.testing.assert_array_equal(act(states), [2, 3])
 

@@ -16,13 +16,20 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import RecordEpisodeStatistics
 
 from policymix.core.errors import DomainError
+from policymix.domains.cartpole.picture import (
+    ROUGH,
+    SLIPPERY,
+    draw_cartpole,
+    make_cartpole,
+)
 from policymix.domains.cartpole.task import cartpole_family, constant_force
 from policymix.domains.maze.files import load_mazes
 from policymix.domains.maze.generator import generate_mazes
+from policymix.domains.maze.picture import make_maze
 from policymix.domains.maze.task import optimal_policy, steps_to_goal
-from policymix.environments.gymnasium import DomainEnv, make_cartpole, make_maze
-from policymix.environments.pictures import INK, RED, ROUGH, SLIPPERY, draw_cartpole
-from policymix.environments.registry import ENTRY_POINTS, register_environments
+from policymix.environments.drawing import INK, RED
+from policymix.environments.gymnasium import DomainEnv
+from policymix.environments.registry import ENVIRONMENTS, register_environments
 
 MAZE, CARTPOLE = "policymix/TransferMaze-v0", "policymix/TransferCartPole-v0"
 VARIANTS = [
@@ -112,7 +119,7 @@ def test_reaching_the_goal_at_the_horizon_is_no_truncation():
     assert outcome == [1.0, True, False]
 
 
-@pytest.mark.parametrize("name", ENTRY_POINTS)
+@pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_nothing_but_the_environment_enforces_the_horizon(name):
     assert gymnasium.spec(name).max_episode_steps is None
     if name == MAZE:
@@ -209,7 +216,7 @@ print("jax" in sys.modules, "policymix" in sys.modules)
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert run.stdout.splitlines() == [str(sorted(ENTRY_POINTS)), "False False"]
+    assert run.stdout.splitlines() == [str(sorted(ENVIRONMENTS)), "False False"]
 
 
 def test_the_domains_do_without_gymnasium():

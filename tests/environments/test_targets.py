@@ -13,7 +13,7 @@ from gymnasium.wrappers import TimeLimit
 from policymix.core.encoders import Identity, OneHot, OneHotGrid, Standardise
 from policymix.core.errors import DomainError, PolicymixError
 from policymix.core.kernels import Indicator
-from policymix.core.settings import PAPER
+from policymix.environments.registry import find_domain
 from policymix.environments.targets import (
     EPISODES,
     STEPS,
@@ -22,10 +22,10 @@ from policymix.environments.targets import (
 )
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
-from policymix.training.setup import settings_of
-from policymix.training.task import DOMAINS, TransferTask, load_task
+from policymix.training.task import TransferTask, load_task, prepare
 from policymix.training.train import train
 
+from support.known import PAPER
 from support.own_probes import (
     BRIEF,
     Line,
@@ -221,10 +221,10 @@ def test_observations_that_are_no_numbers_are_noticed():
 
 
 def test_an_own_target_guards_against_useless_sources():
-    assert settings_of(task()).own_model
-    assert settings_of(task(target=maze)).own_model
-    assert settings_of(task(target=maze)).layers == (64, 64)
-    assert settings_of(load_task("maze")) == PAPER["maze"]
+    assert prepare(task()).domain.settings.own_model
+    assert prepare(task(target=maze)).domain.settings.own_model
+    assert prepare(task(target=maze)).domain.settings.layers == (64, 64)
+    assert load_task("maze").domain.settings == PAPER["maze"]
 
 
 def test_observations_are_scaled_unless_an_encoder_is_given():
@@ -232,7 +232,7 @@ def test_observations_are_scaled_unless_an_encoder_is_given():
     library = SourceLibrary(
         [SourceTask("only", homeward_jax, stepping_jax)], encoder=Identity()
     )
-    assert TransferTask(Line, library).sources.encoder == Identity()
+    assert prepare(TransferTask(Line, library)).sources.encoder == Identity()
 
 
 def cart_still(obs, action):
@@ -245,9 +245,9 @@ def cart_upright(obs):
 
 def test_a_domain_by_name_has_its_own_encoder_and_settings():
     named = task(cart_upright, cart_still, "cartpole")
-    assert named.domain is DOMAINS["cartpole"]
+    assert named.domain is find_domain("cartpole")
     assert named.sources.encoder == Identity()
-    assert settings_of(named) == PAPER["cartpole"]
+    assert named.domain.settings == PAPER["cartpole"]
     cells = np.zeros(841, int)
     maze = task(cells, np.zeros((841, 4), int), "maze", Indicator())
     assert maze.sources.encoder == OneHotGrid(29, 29)
@@ -295,7 +295,7 @@ def test_tables_teach_an_environment_with_numbered_states(layers):
 def test_a_domain_written_in_jax_is_learned_in_compiled_code():
     table = np.minimum(np.arange(8)[:, None] + np.array([-1, 1]), 7)
     sources = [SourceTask("good", np.ones(8, int), np.maximum(table, 0), Indicator())]
-    given = TransferTask(LONG, SourceLibrary(sources))
+    given = prepare(TransferTask(LONG, SourceLibrary(sources)))
     result = train(given, steps=200, settings=QUICK, progress=False)
     assert {row.domain for row in result.rows} == {"Corridor"}
     assert result.rows[-1].score == pytest.approx(best_return(LONG))

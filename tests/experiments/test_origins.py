@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from policymix.core.settings import PAPER, Settings
+from policymix.core.settings import Settings
 from policymix.experiments.origins import DECISIONS, ORIGINS, explain
+
+from support.known import PAPER
 
 ROOT = Path(__file__).parents[2]
 NAMES = [field.name for field in fields(Settings)]

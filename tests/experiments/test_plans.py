@@ -5,11 +5,11 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from policymix.core.settings import PAPER
-from policymix.experiments.plans import FIGURE_3, LOOKS, Experiment, Part, plan
+from policymix.experiments.plans import Experiment, Part, plan
 from policymix.methods.recipes import Given, find_recipe
 from policymix.training.task import load_task
 
+from support.known import LOOKS, PAPER, SHOWN
 from support.probes import HELPFUL, MIXED, QUICK
 
 TRIALS = {"maze": 20, "cartpole": 20, "lander": 10}
@@ -37,7 +37,7 @@ def quick(task):
 
 
 def names_of(experiment):
-    return [piece.name for piece in experiment.pieces]
+    return [piece.name for piece in experiment.parts]
 
 
 def test_every_method_of_the_paper_runs_once_with_the_domains_settings(full):
@@ -45,7 +45,7 @@ def test_every_method_of_the_paper_runs_once_with_the_domains_settings(full):
     alone = [f"phi{i}" for i in range(1, SOURCES[name] + 1)]
     forms = ["mars", "mars-explicit", "mars-lookahead", "mars-reward"]
     others = ["mapse", "caps", "ucb", "scratch", "follow", "oracle"]
-    plain = [piece.method for piece in full.pieces if piece.setting is None]
+    plain = [piece.method for piece in full.parts if piece.setting is None]
     assert sorted(plain) == sorted([*alone, *forms, *others])
     assert full.trials == TRIALS[name]
     assert full.settings == PAPER[name]
@@ -53,7 +53,7 @@ def test_every_method_of_the_paper_runs_once_with_the_domains_settings(full):
 
 def test_every_piece_has_a_recipe(full):
     given = Given(full.settings, len(full.task.sources), full.task.right_source)
-    for piece in full.pieces:
+    for piece in full.parts:
         method = find_recipe(piece.method, given.num_sources)(given)
         looked_at = bool(full.looks(piece))
         assert looked_at == (method.contextual and piece.setting is None)
@@ -72,7 +72,7 @@ def test_every_value_of_a_sweep_runs_exactly_once(full, method, setting, values)
         values = [0.4]
     run = [
         getattr(full.settings_of(piece), setting)
-        for piece in full.pieces
+        for piece in full.parts
         if piece.method == method
     ]
     assert sorted(run) == values
@@ -80,7 +80,7 @@ def test_every_value_of_a_sweep_runs_exactly_once(full, method, setting, values)
 
 def test_a_sweep_changes_its_setting_and_nothing_else(full):
     usual = asdict(full.settings)
-    for piece in full.pieces:
+    for piece in full.parts:
         settings = asdict(full.settings_of(piece))
         changed = {name for name in usual if settings[name] != usual[name]}
         assert changed == ({piece.setting} if piece.setting else set())
@@ -95,15 +95,15 @@ def test_names_are_unique_and_make_folders(full):
 def test_the_moments_of_figure_3_are_among_the_looks(full):
     name = full.task.domain.name
     seen = full.looks(Part("mars"))
-    assert set(FIGURE_3[name]) <= set(seen)
+    assert set(SHOWN[name]) <= set(seen)
     assert seen == tuple(sorted(set(LOOKS[name])))
 
 
 def test_a_quick_plan_has_the_same_pieces_and_less_of_each(full, quick):
-    assert quick.pieces == full.pieces
+    assert quick.parts == full.parts
     assert quick.trials < full.trials
     assert replace(quick.settings, steps=full.settings.steps) == full.settings
-    small, large = (sum(map(e.effort, e.pieces)) for e in (quick, full))
+    small, large = (sum(map(e.effort, e.parts)) for e in (quick, full))
     assert 60 < small < min(large, 240)
 
 

@@ -17,15 +17,10 @@ from rich.console import Console
 from policymix.cli import main as cli
 from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.progress import silent
-from policymix.experiments.reproduce import (
-    NOTE,
-    command_of,
-    keep_note,
-    make_report,
-    run_all,
-)
-from policymix.experiments.runs import FACTS, ROWS, run
-from policymix.storage.runs import find_runs, read_run
+from policymix.experiments.reproduce import NOTE, command_of, keep_note, run_all
+from policymix.experiments.runner import run_methods as run
+from policymix.reports.report import make_report
+from policymix.storage.runs import FACTS, ROWS, find_runs, read_run
 
 from support.probes import MIXED
 from support.small import SETTINGS, SMALL
@@ -299,7 +294,7 @@ def test_a_killed_process_loses_and_repeats_nothing(done, tmp_path):
     assert process.returncode == 0
     assert "1 of 3 parts are in" in told
     assert everything(first) == before
-    for piece in SMALL.pieces:
+    for piece in SMALL.parts:
         again, once = (place / "probe" / piece.name / ROWS for place in (out, done))
         assert again.read_bytes() == once.read_bytes()
     make_report(out, Console(quiet=True))

@@ -9,13 +9,12 @@ import pytest
 
 from policymix.core.errors import FileFormatError
 from policymix.core.progress import silent
-from policymix.experiments import plans
 from policymix.experiments.plans import Experiment, Part
-from policymix.experiments.runner import missing, run_experiment
-from policymix.experiments.runs import FACTS, ROWS, run
-from policymix.experiments.snapshots import read
+from policymix.experiments.runner import missing, run_parts
+from policymix.experiments.runner import run_methods as run
+from policymix.experiments.snapshots import read_snapshots
 from policymix.storage.folders import ARRAYS, MANIFEST
-from policymix.storage.runs import read_run
+from policymix.storage.runs import FACTS, ROWS, read_run
 
 from support.probes import HELPFUL, MIXED, QUICK
 
@@ -23,23 +22,19 @@ SETTINGS = replace(QUICK, steps=200, refresh_every=50)
 SCRATCH, MARS = Part("scratch"), Part("mars")
 FULL, HASTY = Part("ucb"), Part("ucb", "ucb_reuse", 0.5)
 PIECES = (SCRATCH, MARS, FULL, HASTY)
-SMALL = Experiment(MIXED, SETTINGS, 2, 5, PIECES)
 LOOKS = (0, 50, 200)
 """One of them is not at a test."""
-
-
-@pytest.fixture(autouse=True)
-def looks(monkeypatch):
-    monkeypatch.setitem(plans.LOOKS, "probe", LOOKS)
+TASK = replace(
+    MIXED, target=replace(MIXED.domain, study=replace(MIXED.domain.study, looks=LOOKS))
+)
+SMALL = Experiment(TASK, SETTINGS, 2, 5, PIECES)
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
     """The finished experiment, which stays as it is."""
     out = tmp_path_factory.mktemp("done") / "probe"
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setitem(plans.LOOKS, "probe", LOOKS)
-        run_experiment(SMALL, out, silent, lambda piece, seconds: None)
+    go(SMALL, out)
     return out
 
 
@@ -52,7 +47,8 @@ def out(done, tmp_path):
 def go(experiment, out, begin=silent):
     """Run, and tell which pieces were run."""
     run_now = []
-    run_experiment(experiment, out, begin, lambda piece, _: run_now.append(piece))
+    parts = missing(experiment, out)
+    run_parts(experiment, parts, out, begin, lambda part, _: run_now.append(part))
     return run_now
 
 
@@ -73,7 +69,7 @@ def test_every_piece_becomes_a_folder_with_snapshots_where_a_mixture_is(done):
         assert {path.name for path in (done / name).iterdir()} == {FACTS, ROWS} | seen
         assert read_run(done / name).has_snapshots == bool(seen)
         assert read_run(done / name).facts["status"] == "finished"
-    facts, arrays = read(done / "mars")
+    facts, arrays = read_snapshots(done / "mars")
     assert facts["steps"] == list(LOOKS)
     assert arrays["right"].shape == (3, 2)
 

@@ -8,9 +8,10 @@ import pytest
 
 from policymix.core.errors import PolicymixError
 from policymix.core.progress import silent
-from policymix.experiments import runs
-from policymix.experiments.runs import FACTS, HEADER, ROWS, run
-from policymix.training.train import Pause, Row, TrialError
+from policymix.experiments import runner
+from policymix.experiments.runner import run_methods as run
+from policymix.storage.runs import FACTS, HEADER, ROWS, Row
+from policymix.training.run import Pause, TrialError
 
 from support.probes import MIXED, QUICK
 
@@ -77,10 +78,12 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
 class Breaking:
     """Work of which the second method stops after one evaluation."""
 
+    samples = 1
+
     def __init__(self, name, stop):
         self._name, self._stop = name, stop
 
-    def run(self):
+    def pauses(self):
         row = Row("probe", self._name, 0, 0, 0, 1.0)
         yield Pause(0, 0, [row])
         if self._name == "scratch":
@@ -95,12 +98,10 @@ class Breaking:
     ],
 )
 def test_what_was_reached_survives(tmp_path, monkeypatch, stop, status):
-    class TrainingRun:
-        @staticmethod
-        def of(task, name, *rest):
-            return Breaking(name, stop)
+    def breaking(task, name, *rest):
+        return Breaking(name, stop)
 
-    monkeypatch.setattr(runs, "TrainingRun", TrainingRun)
+    monkeypatch.setattr(runner, "TrainingRun", breaking)
     with pytest.raises(type(stop)):
         go(tmp_path / "out")
     (_, *rows), facts = read(tmp_path / "out")

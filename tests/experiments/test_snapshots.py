@@ -6,27 +6,31 @@ import pytest
 
 from policymix.beliefs.belief import Belief
 from policymix.core.errors import FileFormatError
+from policymix.domains.cartpole.experiment import (
+    ANGLE,
+    CARTPOLE,
+    POSITION,
+    VELOCITIES,
+)
 from policymix.domains.maze.files import load_mazes
 from policymix.domains.maze.task import ROOMS
 from policymix.environments.episodes import play
 from policymix.experiments.snapshots import (
-    CART,
     EPISODES,
-    POINTS,
     LOOK_SEED,
-    VELOCITIES,
+    POINTS,
     Look,
-    files_of,
     look,
-    paths,
-    plane,
-    read,
+    map_of,
+    read_snapshots,
     reference,
+    snapshot_files,
+    walked,
 )
 from policymix.storage.folders import ARRAYS, MANIFEST, write_folder
 from policymix.training.agent import TrainedAgent
+from policymix.training.run import new_run
 from policymix.training.task import load_task
-from policymix.training.train import TrainingRun
 
 from support.probes import HELPFUL, MIXED
 
@@ -73,7 +77,7 @@ def known(maze):
 @pytest.fixture(scope="module")
 def first(maze, known):
     """The look before the first step, at two trials of MARS."""
-    agents = TrainingRun.of(maze, "mars", None, 0, 2, None).agents()
+    agents = new_run(maze, "mars", maze.domain.settings, trials=2).agents()
     return look(maze, known, 0, agents), agents
 
 
@@ -150,8 +154,10 @@ def of_plane(weigh):
         share = weigh(*rows.T)
         return np.stack([share, 1 - share], axis=1)
 
-    (drawn,) = plane(MIXED, stub(weights)).values()
-    assert drawn.shape == (len(CART.y.values), len(CART.x.values), 2)
+    view = CARTPOLE.study.view
+    assert view is not None
+    (drawn,) = map_of(view, MIXED, stub(weights)).values()
+    assert drawn.shape == (len(ANGLE.values), len(POSITION.values), 2)
     np.testing.assert_array_equal(drawn.sum(axis=2), 100)
     return drawn[:, :, 0]
 
@@ -159,11 +165,11 @@ def of_plane(weigh):
 def test_the_plane_lies_over_position_and_angle():
     by_position = of_plane(lambda x, v, angle, w: (x > 0) * 1.0)
     np.testing.assert_array_equal(
-        by_position, np.tile(100 * (CART.x.values > 0), (33, 1))
+        by_position, np.tile(100 * (POSITION.values > 0), (33, 1))
     )
     by_angle = of_plane(lambda x, v, angle, w: (angle > 0.105) * 1.0)
     np.testing.assert_array_equal(
-        by_angle.T, np.tile(100 * (CART.y.values > 0.105), (97, 1))
+        by_angle.T, np.tile(100 * (ANGLE.values > 0.105), (97, 1))
     )
 
 
@@ -179,7 +185,7 @@ def test_paths_of_the_lander_show_what_is_believed_where_it_flies():
     pytest.importorskip("Box2D")
     task = load_task("lander")
     idle = stub(lambda rows: np.eye(3)[np.where(rows[:, 1] > 0.5, 0, 2)])
-    flown = paths(task, idle)
+    flown = walked(task, idle)
     assert flown["places"].shape == (EPISODES, POINTS, 2)
     assert flown["weights"].shape == (EPISODES, POINTS, 3)
     high = flown["places"][:, :, 1] > 0.5
@@ -198,8 +204,8 @@ def test_what_was_seen_is_read_back(maze, known, tmp_path):
         look(maze, known, step, [stub(lambda rows, i=i: np.eye(4)[(rows + i) % 4])] * 2)
         for i, step in enumerate((0, 150, 1_000))
     ]
-    write_folder(tmp_path / "seen", files_of(maze, looks))
-    facts, arrays = read(tmp_path / "seen")
+    write_folder(tmp_path / "seen", snapshot_files(maze, looks))
+    facts, arrays = read_snapshots(tmp_path / "seen")
     assert facts["domain"] == "maze"
     assert facts["sources"] == list(maze.sources.names)
     assert facts["steps"] == [0, 150, 1_000]
@@ -210,16 +216,16 @@ def test_what_was_seen_is_read_back(maze, known, tmp_path):
 
 
 def test_without_looks_there_are_no_files(tmp_path):
-    assert files_of(MIXED, []) == {}
-    write_folder(tmp_path / "blind", files_of(HELPFUL, [Look(0, {})]))
-    assert read(tmp_path / "blind")[1] == {}
+    assert snapshot_files(MIXED, []) == {}
+    write_folder(tmp_path / "blind", snapshot_files(HELPFUL, [Look(0, {})]))
+    assert read_snapshots(tmp_path / "blind")[1] == {}
 
 
 @pytest.mark.parametrize("name", [MANIFEST, ARRAYS])
 def test_a_snapshot_that_was_altered_is_named(tmp_path, name):
-    content = files_of(MIXED, [Look(0, {"right": np.array([0.25, 0.75])})])
+    content = snapshot_files(MIXED, [Look(0, {"right": np.array([0.25, 0.75])})])
     content[name] = content[name][:-9] + b"0" + content[name][-8:]
     write_folder(tmp_path / "seen", content)
     with pytest.raises(FileFormatError) as caught:
-        read(tmp_path / "seen")
+        read_snapshots(tmp_path / "seen")
     assert caught.value.path == str(tmp_path / "seen" / name)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from policymix.methods.theory import induced_chain, policy_values, value_error_and_bound
+from policymix.environments.finite import induced_chain, policy_values
+from policymix.methods.theory import value_error_and_bound
 
 
 def random_cases(rng, count, states=5, actions=3):

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from policymix.reports.claims import (
+    CLAIMS,
     Verdict,
     absent,
     beats,
@@ -14,7 +15,6 @@ from policymix.reports.claims import (
     claims,
     ends_as_well,
     judge,
-    mapse_and_caps,
     margin,
     nears_oracle,
     no_source_suffices,
@@ -28,6 +28,13 @@ from policymix.reports.results import Seen
 from policymix.reports.statistics import Interval
 
 from support.made_runs import SOURCES, results_of, spread, toward
+
+
+def mapse_and_caps(results):
+    """The one of both claims that the domain makes."""
+    (name,) = {"mapse-beats-caps", "caps-keeps-up"} & set(results.study.claims)
+    return CLAIMS[name](results)
+
 
 DIRECTIONS = pytest.mark.parametrize("domain", ["maze", "cartpole"])
 """Lower and higher is better."""

@@ -10,23 +10,23 @@ from matplotlib.colors import to_rgb, to_rgba_array
 from matplotlib.figure import Figure
 
 from policymix.domains.maze.files import load_mazes
-from policymix.experiments.plans import FIGURE_3, LOOKS
 from policymix.methods.recipes import METHODS
 from policymix.reports import palette
 from policymix.reports.analysis import measure, profiles
 from policymix.reports.figures import (
     PRINT,
     curves,
-    draw,
     rightness,
     summary,
     sweeps,
     thousands,
+    write_figure,
 )
 from policymix.reports.maps import drawings, mixture
 from policymix.reports.palette import style
-from policymix.reports.results import Seen, gather
+from policymix.reports.results import Seen, put_together
 
+from support.known import LOOKS, SHOWN
 from support.made_runs import (
     EVERY,
     SOURCES,
@@ -75,7 +75,7 @@ def make(domain):
         for method, setting in (("mapse", "mapse_reuse"), ("ucb", "ucb_reuse"))
         for value in (0.995, 0.5)
     ]
-    results = gather(domain, [main, *pieces])
+    results = put_together(domain, [main, *pieces])
     seen = {name: seen_of(domain, looks(domain)) for name in ("mars", "mapse")}
     results.seen.update(seen)
     return results
@@ -302,7 +302,7 @@ def test_rightness_is_the_share_of_states_in_percent(everything, domain):
     (chance,) = set(axes.get_lines()) - set(lines_of(axes).values())
     np.testing.assert_array_equal(chance.get_ydata(), 100 / len(SOURCES[domain]))
     ticks = axes.get_xticks()
-    assert set(ticks) == {time for time in FIGURE_3[domain] if time <= 10_000}
+    assert set(ticks) == {time for time in SHOWN[domain] if time <= 10_000}
 
 
 # The mixture
@@ -317,7 +317,7 @@ def panels_of(figure):
 def test_the_mixture_has_a_column_for_each_moment_of_figure_3(everything, domain):
     results = everything[domain]
     figure = built(mixture, results)
-    times = [time for time in FIGURE_3[domain] if time <= 10_000]
+    times = [time for time in SHOWN[domain] if time <= 10_000]
     assert 1 < len(times) < len(results.seen["mars"].steps)
     headings = [axes.get_title().split("\n")[0] for axes in panels_of(figure)]
     assert [h for h in headings if h] == [
@@ -338,7 +338,7 @@ def test_the_mixture_has_a_row_for_each_source(everything, domain):
 def shown_in(everything, domain):
     """(panel, index of the moment, index of the source), and what was seen."""
     seen = everything[domain].seen["mars"]
-    times = [time for time in seen.steps if time in FIGURE_3[domain]]
+    times = [time for time in seen.steps if time in SHOWN[domain]]
     panels = panels_of(built(mixture, everything[domain]))
     places = [
         (seen.steps.index(time), row)
@@ -432,7 +432,7 @@ def test_the_mazes_are_all_drawn():
 def test_a_figure_is_written_twice_with_the_same_bytes(part, everything, tmp_path):
     results = everything["lander"]
     for name in ("one", "two"):
-        path = draw(tmp_path / name, "it", lambda: part(results))
+        path = write_figure(tmp_path / name, "it", lambda: part(results))
         assert path == tmp_path / name / "it.png"
     for suffix, magic in ((".png", b"\x89PNG"), (".pdf", b"%PDF")):
         one, two = (
@@ -447,7 +447,7 @@ def test_a_name_with_dollars_is_no_formula(tmp_path):
     look = seen_of("lander", [look_of("lander", 0)])
     seen = {"mars": Seen(look.steps, ("$\\no$", "land", "5 $ or 7 $"), look.arrays)}
     results = results_of("lander", {"mars": spread(0)}, seen=seen)
-    assert draw(tmp_path, "it", lambda: mixture(results)).exists()
+    assert write_figure(tmp_path, "it", lambda: mixture(results)).exists()
 
 
 # Colours
@@ -460,7 +460,7 @@ def test_methods_can_be_told_apart():
 
 def test_colours_are_colours():
     named = [style(name)[0] for name in (*METHODS, "phi1", "nobody")]
-    for colour in (*named, *palette.SOURCES, *palette.SWEEP):
+    for colour in (*named, *palette.SOURCE_COLOURS, *palette.SWEEP):
         assert re.fullmatch(r"#[0-9a-f]{6}", colour)
-    assert len(set(palette.SOURCES)) == len(palette.SOURCES)
+    assert len(set(palette.SOURCE_COLOURS)) == len(palette.SOURCE_COLOURS)
     assert len(set(palette.SWEEP)) == len(palette.SWEEP)

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from policymix.core.errors import FileFormatError
-from policymix.core.settings import PAPER, Settings
+from policymix.core.settings import Settings
 from policymix.domains.maze.files import load_mazes
-from policymix.experiments.plans import LOOKS
+from policymix.environments.registry import find_domain
 from policymix.reports import figures
 from policymix.reports.analysis import SHARES, measure, profiles
 from policymix.reports.claims import claims, questions
-from policymix.reports.report import FIGURES, PAGE, TABLE, domain_of, notes_of, report
+from policymix.reports.report import FIGURES, PAGE, TABLE, notes_of, report, section_of
 from policymix.reports.results import read_results
 from policymix.reports.statistics import interquartile_mean, interval
 
+from support.known import LOOKS, PAPER
 from support.made_runs import EVERY, SOURCES, look_of, spread, write_domain, write_run
 
 SCRIPT = "<script>alert(1)</script>"
@@ -176,7 +177,7 @@ def test_the_page_names_its_command_and_its_domains(made):
     assert COMMAND in made["page"].text
     assert list(d["name"] for d in data["domains"]) == sorted(SOURCES)
     for domain in SOURCES:
-        assert figures.title_of(domain) in data["title"]
+        assert find_domain(domain).title in data["title"]
     assert re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d UTC", data["made"])
 
 
@@ -419,7 +420,7 @@ def test_the_folder_decides_what_is_reported(made, everything):
     (alone,) = read_results(made["place"] / "cartpole")
     table = measure(alone)
     one, other = (
-        domain_of(results, table, []) for results in (alone, everything["cartpole"])
+        section_of(results, table, []) for results in (alone, everything["cartpole"])
     )
     assert one == other
 

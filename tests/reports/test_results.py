@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from policymix.core.errors import FileFormatError, PolicymixError
-from policymix.core.settings import PAPER
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.runner import facts_of
-from policymix.experiments.runs import FACTS
-from policymix.reports.results import gather, place_of, read_results
-from policymix.storage.runs import read_run
+from policymix.reports.results import place_of, put_together, read_results
+from policymix.storage.runs import FACTS, read_run
 
+from support.known import PAPER
 from support.made_runs import change, look_of, run_of, spread, write_domain, write_run
 from support.probes import MIXED
 
@@ -243,5 +242,5 @@ def test_what_a_killed_runner_left_half_written_is_no_run(tmp_path):
 
 def test_the_order_of_folders_says_nothing():
     runs = [run_of("maze", {name: CURVES[name]}) for name in CURVES]
-    forth, back = gather("maze", runs), gather("maze", runs[::-1])
+    forth, back = put_together("maze", runs), put_together("maze", runs[::-1])
     assert list(forth.curves) == list(back.curves) == ["mars", "scratch"]

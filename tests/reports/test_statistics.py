@@ -8,9 +8,9 @@ from policymix.reports.statistics import (
     area,
     asymptote,
     difference,
+    head_start,
     interquartile_mean,
     interval,
-    jumpstart,
     mean,
     negative_transfer,
     performance_profile,
@@ -288,8 +288,8 @@ def test_the_asymptote_is_the_mean_of_the_last():
 def test_the_jumpstart_is_at_the_first_evaluation():
     ours = np.array([[3.0, 5.0], [0.0, 0.0]])
     theirs = np.array([[0.0, 1.0, 2.0], [9.0, 9.0, 9.0], [9.0, 9.0, 9.0]])
-    assert jumpstart(ours, theirs).estimate == 3
-    assert jumpstart(ours, theirs) == difference(ours[0], theirs[0], mean)
+    assert head_start(ours, theirs).estimate == 3
+    assert head_start(ours, theirs) == difference(ours[0], theirs[0], mean)
 
 
 STEPS = np.array([0, 10, 20, 30, 40])

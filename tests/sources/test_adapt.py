@@ -19,7 +19,8 @@ from policymix.sources.experts import SourceTask
 from policymix.sources.host_calls import HostFunction
 from policymix.sources.library import SourceLibrary
 from policymix.sources.simulators import Simulator
-from policymix.training.train import TrialError, train
+from policymix.training.run import TrialError
+from policymix.training.train import train
 
 from support.own_probes import (
     BRIEF,
@@ -43,7 +44,7 @@ ACTIONS: Any = np.arange(12) % 3
 def adapted(policy=lambda obs: 1, dynamics=lambda obs, action: obs, spec=PLANE):
     encoder = OneHot(4) if spec is STATES else None
     source = SourceTask("mine", policy, dynamics)
-    return SourceLibrary([source], spec, encoder).sources[0]
+    return SourceLibrary([source], encoder=encoder).for_target(spec).sources[0]
 
 
 def runs_on_host(part):

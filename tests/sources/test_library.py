@@ -11,7 +11,8 @@ from policymix.core.kernels import Gaussian, Indicator, StudentT
 from policymix.core.networks import init_mlp
 from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.sources.dynamics import LogDensity, NetworkDynamics, TableDynamics
-from policymix.sources.library import SourceLibrary, SourceTask, library_facts
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary, read_library_folder
 from policymix.sources.policies import GreedyPolicy, TablePolicy, table_policy
 
 PLANE = TaskSpec(Box((-1.0,) * 2, (1.0,) * 2), Discrete(3))
@@ -159,9 +160,9 @@ def test_table_must_predict_states():
 
 def test_own_observations_can_be_checked():
     fragile = SourceTask("fragile", uniform, lambda obs, action: jnp.log(obs + 2.0))
-    library = SourceLibrary([fragile], PLANE)
+    library = SourceLibrary([fragile])
     with pytest.raises(SourceError, match=r"NaN or infinity at .*-5"):
-        library.check(jnp.array([[0.0, 0.0], [-5.0, 0.0]]))
+        library.for_target(PLANE, jnp.array([[0.0, 0.0], [-5.0, 0.0]]))
 
 
 def test_saved_and_loaded_library_is_the_same(tmp_path, keys):
@@ -169,10 +170,10 @@ def test_saved_and_loaded_library_is_the_same(tmp_path, keys):
     sources = [network_source(keys(), "one"), network_source(keys(), "two", 6)]
     library = SourceLibrary(sources, PLANE, encoder)
     library.save(tmp_path / "lib", {"command": "made by hand"})
-    loaded = SourceLibrary.load(tmp_path / "lib")
+    loaded, facts = read_library_folder(tmp_path / "lib")
     assert loaded.names == ("one", "two")
     assert loaded.spec == PLANE
-    assert library_facts(tmp_path / "lib") == {"command": "made by hand"}
+    assert facts == {"command": "made by hand"}
     for obs in jax.random.normal(keys(), (5, 2)):
         arguments = obs, jnp.array(1), -obs
         np.testing.assert_array_equal(

@@ -18,7 +18,8 @@ from policymix.core.kernels import Gaussian
 from policymix.core.networks import init_mlp
 from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.sources.dynamics import NetworkDynamics
-from policymix.sources.library import SourceLibrary, SourceTask
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import GreedyPolicy
 from policymix.storage.folders import ARRAYS, MANIFEST, canonical
 

@@ -13,7 +13,7 @@ from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.sources.dynamics import LogDensity, NetworkDynamics
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
-from policymix.sources.units import REACH, pool, prepare
+from policymix.sources.units import REACH, pool, prepare_sources
 
 from support.own_probes import task
 from support.own_probes import unoptimised as unoptimised
@@ -58,7 +58,7 @@ def spread_of(given):
 
 def test_encoded_components_have_a_spread_of_about_one(keys):
     probes = starts(keys)
-    ready = prepare(library(drifting(0.2), drifting(-0.2)), PLANE, probes)
+    ready = prepare_sources(library(drifting(0.2), drifting(-0.2)), PLANE, probes)
     ratio = spread_of(ready) / UNITS
     assert np.all((ratio > 0.1) & (ratio < 3.0)), ratio
     encoded = jax.vmap(ready.experts.encoder)(probes)
@@ -77,7 +77,7 @@ def test_a_tiny_component_can_tell_sources_apart(keys):
         given = library(
             drifting(0.2), drifting(-0.2), encoder=encoder, kernel=Gaussian(500.0)
         )
-        ready = prepare(given, PLANE, obs[:64])
+        ready = prepare_sources(given, PLANE, obs[:64])
         belief = learn_belief(ready, steps, updates=500)
         probes = UNITS * np.array([[0.3, -0.5], [-0.3, -0.8], [0.3, 0.5], [0.0, 0.8]])
         weights = belief.weights_of(probes)
@@ -119,7 +119,9 @@ def test_what_varies_in_one_set_of_data_only_has_its_own_unit():
 def test_fitted_models_tell_their_units(keys):
     rng = np.random.default_rng(0)
     data = [rng.normal(0, s * UNITS, (900, 2)).astype(np.float32) for s in (1.0, 2.0)]
-    ready = prepare(library(*map(fitted, data), drifting(9.0)), PLANE, starts(keys))
+    ready = prepare_sources(
+        library(*map(fitted, data), drifting(9.0)), PLANE, starts(keys)
+    )
     together = np.concatenate(data).std(axis=0)
     np.testing.assert_allclose(spread_of(ready), together, rtol=1e-3)
 
@@ -127,7 +129,7 @@ def test_fitted_models_tell_their_units(keys):
 @pytest.mark.parametrize("factor", [3.0, 1e10])
 def test_what_diverges_is_not_believed(keys, factor):
     probes = starts(keys)
-    wild = prepare(library(lambda obs, a: factor * obs), PLANE, probes)
+    wild = prepare_sources(library(lambda obs, a: factor * obs), PLANE, probes)
     ratio = spread_of(wild) / np.std(probes, axis=0)
     assert np.all((ratio > 0.5) & (ratio < REACH)), ratio
 
@@ -151,7 +153,7 @@ def test_a_constant_component_keeps_its_unit():
 def test_bounds_hold_what_is_imagined(keys):
     bounded = TaskSpec(Box((-1.0, -np.inf), (1.0, np.inf)), Discrete(2))
     probes = jax.random.uniform(keys(), (64, 2), minval=-0.1, maxval=0.1)
-    ready = prepare(library(lambda obs, a: obs + 0.05), bounded, probes)
+    ready = prepare_sources(library(lambda obs, a: obs + 0.05), bounded, probes)
     spread = spread_of(ready)
     assert 0.1 < spread[0] < 0.5 < spread[1] + 0.2
 
@@ -159,5 +161,5 @@ def test_bounds_hold_what_is_imagined(keys):
 def test_densities_leave_the_units_of_the_target(keys):
     probes = starts(keys)
     density = LogDensity(lambda obs, action, next_obs: jnp.sum(0.0 * next_obs))
-    ready = prepare(library(density), PLANE, probes)
+    ready = prepare_sources(library(density), PLANE, probes)
     np.testing.assert_allclose(spread_of(ready), np.std(probes, axis=0), rtol=0.05)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from policymix.core.errors import FileFormatError
 from policymix.core.progress import silent
-from policymix.experiments.runs import FACTS, HEADER, ROWS, run
-from policymix.storage.runs import NEEDED, find_runs, read_run
+from policymix.experiments.runner import run_methods as run
+from policymix.storage.runs import FACTS, HEADER, NEEDED, ROWS, find_runs, read_run
 
 from support.probes import MIXED, QUICK
 

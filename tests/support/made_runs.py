@@ -9,26 +9,28 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.core.kernels import Indicator
-from policymix.core.settings import PAPER, Settings
-from policymix.experiments.runs import FACTS, describe
-from policymix.experiments.runs import files_of as run_files
+from policymix.core.settings import Settings
+from policymix.domains.cartpole.experiment import ANGLE, POSITION
+from policymix.environments.registry import find_domain, known_domain
+from policymix.experiments.facts import describe
 from policymix.experiments.snapshots import (
-    CART,
     EPISODES,
     POINTS,
     Look,
-    files_of,
     percent,
+    snapshot_files,
 )
-from policymix.reports.results import Results, Seen, gather
+from policymix.reports.results import Results, Seen, put_together
 from policymix.sources.dynamics import TableDynamics
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import table_policy
 from policymix.storage.folders import canonical, write_folder
-from policymix.storage.runs import Curve, Run, read_facts
-from policymix.training.task import DOMAINS, TransferTask
-from policymix.training.train import Row
+from policymix.storage.runs import FACTS, Curve, Row, Run, read_facts
+from policymix.storage.runs import files_of as run_files
+from policymix.training.task import TransferTask
+
+from support.known import PAPER
 
 SOURCES = {
     "maze": ("upper-left", "lower-left", "lower-right", "upper-right"),
@@ -54,7 +56,7 @@ def toward(scores: np.ndarray, start: float) -> np.ndarray:
 def task_of(domain: str, names: Sequence[str] = ()) -> TransferTask:
     """A domain with sources in name only: a state, an action and nothing to learn."""
     known = names or SOURCES.get(domain, ("one", "two"))
-    place = DOMAINS.get(domain) or replace(DOMAINS["cartpole"], name=domain)
+    place = known_domain(domain) or replace(find_domain("cartpole"), name=domain)
     policy = table_policy(jnp.zeros(1, int), 1)
     dynamics = TableDynamics(jnp.zeros((1, 1), int))
     sources = [SourceTask(name, policy, dynamics, Indicator()) for name in known]
@@ -123,7 +125,7 @@ def write_run(
         for step, score in zip(curve.steps, curve.scores[:, trial], strict=True)
     ]
     task = task_of(domain, made.get("names", ()))
-    write_folder(folder, run_files(run.facts, rows) | files_of(task, looks))
+    write_folder(folder, run_files(run.facts, rows) | snapshot_files(task, looks))
     return folder
 
 
@@ -151,7 +153,7 @@ def results_of(
     **made: Any,
 ) -> Results:
     """What `read_results` makes of such a run; see `run_of`."""
-    results = gather(domain, [run_of(domain, curves, **made)])
+    results = put_together(domain, [run_of(domain, curves, **made)])
     return replace(results, seen=dict(seen or {}))
 
 
@@ -169,7 +171,7 @@ def look_of(
         arrays["scores"] = rng.normal(scale=100.0, size=EPISODES)
     shapes = {
         "maze": (29 * 29,),
-        "cartpole": (len(CART.y.values), len(CART.x.values)),
+        "cartpole": (len(ANGLE.values), len(POSITION.values)),
         "lander": (EPISODES, POINTS),
     }
     arrays["weights"] = percent(rng.dirichlet(ones, size=shapes[domain]))

@@ -16,7 +16,7 @@ from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.environments.base import AbstractDomain, Step
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
-from policymix.training.task import TransferTask
+from policymix.training.task import TransferTask, prepare
 
 BRIEF = Settings(
     steps=200,
@@ -106,4 +106,4 @@ def task(
 ):
     """A task with one source, named "only"."""
     source = SourceTask("only", policy, dynamics, kernel or Gaussian())
-    return TransferTask(target, SourceLibrary([source]), **more)
+    return prepare(TransferTask(target, SourceLibrary([source]), **more))

@@ -16,11 +16,12 @@ from policymix.core.kernels import Indicator, as_float
 from policymix.core.settings import Settings
 from policymix.core.types import Discrete, Scalar, TaskSpec, Transition
 from policymix.environments.base import AbstractDomain, Family, Step
+from policymix.environments.domain import Domain
 from policymix.sources.dynamics import TableDynamics
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import table_policy
-from policymix.training.task import Domain, TransferTask
+from policymix.training.task import TransferTask
 
 
 def batch_of(*steps):
@@ -135,7 +136,8 @@ def best_return(domain):
 def task_of(domain, sources, right=None):
     """A transfer task around a probe."""
     spec = domain.spec
-    library = SourceLibrary(sources, spec, OneHot(spec.observation.n))
+    encoder = OneHot(spec.observation.n)
+    library = SourceLibrary(sources, encoder=encoder).for_target(spec)
     names = {s.name: domain for s in sources}
     probe = Domain(
         "probe",

@@ -18,7 +18,7 @@ from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
 from policymix.storage.folders import ARRAYS, MANIFEST, pack, read_arrays, read_manifest
 from policymix.training.agent import FORMAT, VERSION, TrainedAgent
-from policymix.training.task import TransferTask
+from policymix.training.task import TransferTask, prepare
 from policymix.training.train import train
 
 from support.own_probes import BRIEF, Line, stepping
@@ -174,7 +174,7 @@ def lazy(obs):
 
 def line_task(target: Any = Line, name="only"):
     sources = [SourceTask(name, lazy, stepping), SourceTask("still", lazy, resting)]
-    return TransferTask(target, SourceLibrary(sources), horizon=20)
+    return prepare(TransferTask(target, SourceLibrary(sources), horizon=20))
 
 
 def resting(obs, action):
@@ -211,7 +211,7 @@ def test_an_agent_on_an_own_target_comes_back_with_its_task(guest, kept):
     )
     obs, advice = jnp.ones(2), jnp.ones((2, 2))
     found, expected = (
-        agent.problem.agent.action_values(agent.trial.agent, obs, advice)
+        agent.setup.agent.action_values(agent.trial.agent, obs, advice)
         for agent in (back, guest)
     )
     np.testing.assert_array_equal(found, expected)
@@ -270,7 +270,7 @@ def test_functions_for_a_domain_of_the_package_need_their_task_again(tmp_path):
         return 1 if obs[2] + obs[3] > 0 else 0
 
     source = SourceTask("plain", balance, lambda obs, action: [*obs])
-    task = TransferTask("cartpole", SourceLibrary([source]))
+    task = prepare(TransferTask("cartpole", SourceLibrary([source])))
     agent = trained(task, "phi1", 100, replace(BRIEF, steps=100))
     agent.save(tmp_path / "agent")
     with pytest.raises(PolicymixError, match=r"without its sources for 'cartpole'"):

@@ -10,9 +10,10 @@ import pytest
 from policymix.core.errors import DomainError
 from policymix.domains.cartpole.task import CartPole
 from policymix.environments.base import Family
+from policymix.environments.registry import find_domain
 from policymix.sources.library import SourceLibrary
 from policymix.training.check import check_task
-from policymix.training.task import find_domain, load_task, task_sources
+from policymix.training.task import fitting, load_task
 
 
 def unsound(task):
@@ -87,7 +88,7 @@ def test_a_library_of_another_domain_is_refused(tmp_path):
     cartpole = load_task("cartpole")
     cartpole.sources.save(tmp_path / "lib", cartpole.facts)
     with pytest.raises(DomainError, match=r"'cartpole', not for 'maze'.*right domain"):
-        task_sources(find_domain("maze"), tmp_path / "lib")
+        fitting(find_domain("maze"), cartpole.sources, cartpole.facts, "lib")
 
 
 def test_a_library_that_lies_about_its_domain_is_refused(tmp_path):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from policymix.training.lockstep import Plan, updates_due
-from policymix.training.train import TrainingRun, train
+from policymix.training.run import new_run
+from policymix.training.train import train
 
 from support.probes import (
     LONG,
@@ -144,8 +145,8 @@ def test_what_is_learned_does_not_depend_on_how_often_one_looks(task):
 
 
 def test_work_pauses_where_it_is_asked_to():
-    work = TrainingRun.of(MIXED, "mars", 200, 0, 2, QUICK, stops=(0, 40, 200))
-    moments = [(m.step, m.taken, len(m.rows)) for m in work.run()]
+    run = new_run(MIXED, "mars", replace(QUICK, steps=200), 0, 2, stops=(0, 40, 200))
+    moments = [(p.step, p.taken, len(p.rows)) for p in run.pauses()]
     assert moments == [(0, 0, 2), (40, 80, 0), (100, 120, 2), (200, 200, 2)]
 
 

@@ -17,9 +17,10 @@ from policymix.domains.maze.task import (
     rooms,
     steps_to_goal,
 )
-from policymix.environments.episodes import policy_of
+from policymix.environments.domain import score_of
 from policymix.sources.library import SourceLibrary
-from policymix.training.task import load_task, score_of
+from policymix.sources.policies import policy_of
+from policymix.training.task import load_task
 
 FRESH = 9_000_000
 """Seeds that neither training nor the manifests have seen."""

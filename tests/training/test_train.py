@@ -16,7 +16,9 @@ from policymix.methods.recipes import phi
 from policymix.sources.dynamics import LogDensity
 from policymix.sources.experts import SourceTask
 from policymix.sources.policies import TablePolicy
-from policymix.training.train import Row, TrialError, train
+from policymix.storage.runs import Row
+from policymix.training.run import TrialError
+from policymix.training.train import train
 
 from support.probes import LONG, MIXED, QUICK, Corridor, best_return, source, task_of
 

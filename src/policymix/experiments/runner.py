@@ -24,7 +24,7 @@ from policymix.experiments.snapshots import (
 from policymix.storage.folders import canonical, check_new, write_folder
 from policymix.storage.records import read_settings
 from policymix.storage.runs import FACTS, Row, files_of, read_run, write_run
-from policymix.training.run import Pause, TrainingRun, TrialError, carry_out
+from policymix.training.run import Pause, TrainingRun, TrialError, carry_out, new_run
 from policymix.training.setup import build_problem
 from policymix.training.task import TransferTask
 
@@ -129,14 +129,8 @@ def run_part(
     started = time.perf_counter()
     task, settings = experiment.task, experiment.settings_of(part)
     facts, stops = facts_of(experiment, part), experiment.looks(part)
-    run = TrainingRun(
-        task=task,
-        name=part.method,
-        setup=build_problem(task, part.method, settings),
-        settings=settings,
-        seeds=np.arange(experiment.seed, experiment.seed + experiment.trials),
-        stops=stops,
-    )
+    seed, trials = experiment.seed, experiment.trials
+    run = new_run(task, part.method, settings, seed, trials, stops)
     looks: list[Look] = []
 
     def at_pause(pause: Pause) -> None:

@@ -45,7 +45,7 @@ class Row(NamedTuple):
     score: float
 
 
-HEADER = list(Row._fields)
+HEADER = ",".join(Row._fields)
 NEEDED: dict[str, Any] = {
     "status": str,
     "domain": str,
@@ -91,7 +91,7 @@ class Run:
 def files_of(facts: dict[str, Any], rows: Sequence[Row]) -> dict[str, bytes]:
     """The contents of both files."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([HEADER, *rows])
+    csv.writer(text, lineterminator="\n").writerows([Row._fields, *rows])
     return {ROWS: text.getvalue().encode(), FACTS: canonical(facts)}
 
 
@@ -174,9 +174,9 @@ def json_of(path: Path) -> Any:
 def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
     """Every method's curve, from a file that has each row once."""
     lines = lines_of(path)
-    if not lines or lines[0] != HEADER:
+    if not lines or lines[0] != HEADER.split(","):
         found = ",".join(lines[0]) if lines else ""
-        problem = f"the header is {found!r} instead of {','.join(HEADER)!r}"
+        problem = f"the header is {found!r} instead of {HEADER!r}"
         raise FileFormatError(path, "line 1", problem, RESTORE)
     rows: dict[tuple[str, int, int], tuple[int, float]] = {}
     for number, line in enumerate(lines[1:], start=2):

@@ -9,8 +9,7 @@ from policymix.core.settings import Settings
 from policymix.methods.recipes import Recipe
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
-from policymix.training.run import TrainingRun, carry_out
-from policymix.training.setup import build_problem
+from policymix.training.run import carry_out, new_run
 from policymix.training.task import TransferTask, load_task, prepare
 
 
@@ -53,14 +52,7 @@ def train(
     settings = task.domain.settings if settings is None else settings
     if steps is not None:
         settings = replace(settings, steps=steps)
-    name = method if isinstance(method, str) else method.__name__
-    run = TrainingRun(
-        task=task,
-        name=name,
-        setup=build_problem(task, method, settings),
-        settings=settings,
-        seeds=np.arange(seed, seed + trials),
-    )
+    run = new_run(task, method, settings, seed, trials)
     with bars(quiet=not progress) as begin:
-        rows = carry_out(run, begin, f"{task.domain.name} {name}")
+        rows = carry_out(run, begin, f"{task.domain.name} {run.name}")
     return Training(run.agents(), tuple(rows))

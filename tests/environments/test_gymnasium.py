@@ -211,7 +211,7 @@ register()
 register()
 import gymnasium
 print(sorted(name for name in gymnasium.registry if name.startswith("policymix/")))
-print("jax" in sys.modules, "policymix" in sys.modules)
+print("jax" in sys.modules, any("policymix.domains" in m for m in sys.modules))
 """
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

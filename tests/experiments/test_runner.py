@@ -115,7 +115,7 @@ def test_the_progress_of_a_piece_adds_up_to_its_samples(tmp_path):
         begun.append(told)
         return lambda samples, value: taken.append((samples, value))
 
-    go(SMALL._replace(pieces=(MARS,)), tmp_path / "probe", begin)
+    go(SMALL._replace(parts=(MARS,)), tmp_path / "probe", begin)
     assert begun == [("probe mars", 2 * 200, "score")]
     assert [samples for samples, _ in taken] == [0, 100, 100, 200]
     assert [bool(np.isnan(value)) for _, value in taken] == [False, True, False, False]

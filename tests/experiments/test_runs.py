@@ -11,7 +11,7 @@ from policymix.core.progress import silent
 from policymix.experiments import runner
 from policymix.experiments.runner import run_methods as run
 from policymix.storage.runs import FACTS, HEADER, ROWS, Row
-from policymix.training.run import Pause, TrialError
+from policymix.training.run import Pause, TrainingRun, TrialError
 
 from support.probes import MIXED, QUICK
 
@@ -75,10 +75,10 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-class Breaking:
+class Breaking(TrainingRun):
     """Work of which the second method stops after one evaluation."""
 
-    samples = 1
+    samples = 1  # pyright: ignore[reportAssignmentType]
 
     def __init__(self, name, stop):
         self._name, self._stop = name, stop

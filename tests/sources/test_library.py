@@ -133,7 +133,7 @@ def uniform(obs):
 def test_unfit_sources_are_named_with_a_remedy(policy, dynamics, message):
     sound = SourceTask("sound", uniform, drift)
     with pytest.raises(SourceError, match=message) as caught:
-        SourceLibrary([sound, SourceTask("unfit", policy, dynamics)], PLANE)
+        SourceLibrary([sound, SourceTask("unfit", policy, dynamics)]).for_target(PLANE)
     assert "'unfit'" in str(caught.value)
 
 
@@ -145,7 +145,7 @@ def test_continuous_actions_must_keep_their_bounds():
 
     wild = SourceTask("wild", lambda obs: jnp.array([2.0]), push)
     with pytest.raises(SourceError, match=r"'wild'.*bounds.*Clip"):
-        SourceLibrary([wild], spec)
+        SourceLibrary([wild]).for_target(spec)
     tame = SourceTask("tame", lambda obs: obs[:1], push)
     np.testing.assert_allclose(
         SourceLibrary([tame], spec).advise(jnp.array([0.3, 0.0])), [[0.3]]
@@ -155,7 +155,7 @@ def test_continuous_actions_must_keep_their_bounds():
 def test_table_must_predict_states():
     bad = SourceTask("bad", uniform, lambda obs, action: obs + 1, Indicator())
     with pytest.raises(SourceError, match="no state 0 … 4"):
-        SourceLibrary([bad], STATES, OneHot(5))
+        SourceLibrary([bad], encoder=OneHot(5)).for_target(STATES)
 
 
 def test_own_observations_can_be_checked():

@@ -242,8 +242,8 @@ def carry_out(
     try:
         for pause in run.pauses():
             rows += pause.rows
-            advance(pause.taken, pause.score)
             at_pause(pause)
+            advance(pause.taken, pause.score)
     except TrialError as error:
         raise TrialError(str(error), rows + error.rows) from None
     return rows

@@ -350,7 +350,7 @@ def test_a_run_of_several_methods_has_a_report(tmp_path):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Reports whose figures are not drawn."""
-    monkeypatch.setattr(figures, "draw", lambda folder, name, make: folder / name)
+    monkeypatch.setattr(figures, "write_figure", lambda folder, name, make: folder / name)
 
 
 @pytest.mark.usefixtures("without_figures")

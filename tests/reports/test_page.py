@@ -309,10 +309,12 @@ def lines(page, part="curves"):
     Every line has three series, of which the third is its middle.
     """
     return page.js(
-        "(({ series, data, valToPos }) =>"
-        " Object.fromEntries(series.flatMap((line, i) => i && i % 3 === 0 && line.show ? [[line.label, data[i].map((y, j) =>"
-        " [valToPos(data[0][j], 'x', true), valToPos(y, 'y', true)])]] : [])))"
-        f"({chart_js(part)})"
+        "(({ series, data, valToPos }) => {"
+        " const at = (x, y) => [valToPos(x, 'x', true), valToPos(y, 'y', true)];"
+        " const middles = [...series.keys()].filter((i) => i && i % 3 === 0);"
+        " return Object.fromEntries(middles.filter((i) => series[i].show).map((i) =>"
+        "   [series[i].label, data[i].map((y, j) => at(data[0][j], y))]));"
+        f"}})({chart_js(part)})"
     )
 
 

@@ -43,11 +43,10 @@ function extent(lists) {
 const probe = document.body.appendChild(make("span", { hidden: "" }));
 const seen = new Map(); // colours as they are in this theme
 
-/** A style sheet's colour as a canvas knows it; grey where it is none. */
-function resolve(colour) {
+/** A style sheet's colour as a canvas knows it; another where the browser does not know it. */
+function resolve(colour, other = "grey") {
   if (!seen.has(colour)) {
-    probe.style.color = "grey";
-    probe.style.color = colour;
+    for (const one of ["grey", other, colour]) probe.style.color = one;
     seen.set(colour, getComputedStyle(probe).color);
   }
   return seen.get(colour);
@@ -60,7 +59,7 @@ const css = (parts) => `rgb(${parts.map(Math.round).join(" ")})`;
 /** A line's colour: no lighter than shows on white, no darker than shows on black. */
 function readable(colour, alpha = 1) {
   const on = (lightness) => `oklch(from ${colour} ${lightness} c h / ${alpha})`;
-  return resolve(`light-dark(${on("min(l, 0.66)")}, ${on("max(l, 0.6)")})`);
+  return resolve(`light-dark(${on("min(l, 0.66)")}, ${on("max(l, 0.6)")})`, colour);
 }
 
 /** A short piece of a method's line. */

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import jinja2
 import pytest
 
+from policymix.reports import palette
 from policymix.reports.page import CHARTS, SCRIPTS, TEMPLATE, render
 
 SCRIPT = "<script>alert(1)</script>"
@@ -559,6 +560,35 @@ def test_charts_follow_the_theme(page):
     assert all(one != other for one, other in zip(light, dark, strict=True))
     click(page, "document.getElementById('theme')")
     assert looks() == light
+
+
+COLOURS = {colour for colour, _ in palette.STYLES.values()} | set(palette.SWEEP)
+
+
+def luminance(colour):
+    parts = [part / 255 for part in colour]
+    light = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+    return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_line_stands_out_from_its_panel(page, theme):
+    def painted(colour):
+        """Red, green and blue of a colour of the style sheet, on a canvas."""
+        return page.js(
+            "((pen) => { pen.fillStyle = " + colour + "; pen.fillRect(0, 0, 1, 1);"
+            " return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3); })"
+            "(document.createElement('canvas').getContext('2d'))"
+        )
+
+    page.prefer(color_scheme=theme)
+    panel = painted(f"getComputedStyle({domain_js(0, '.panel')}).backgroundColor")
+    swatch = domain_js(0, ".swatch")
+    for colour in sorted(COLOURS | {palette.YELLOW}):
+        page.js(f"{swatch}.setAttribute('color', '{colour}')")
+        line = painted(f"getComputedStyle({swatch}).stroke")
+        low, high = sorted((luminance(panel), luminance(line)))
+        assert (high + 0.05) / (low + 0.05) >= 3, colour
 
 
 def test_a_phone_scrolls_only_downwards(page):

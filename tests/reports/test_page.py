@@ -1,13 +1,15 @@
 """The report's page: what it says, what it refuses to run, and how it behaves."""
 
 import copy
+import hashlib
 import json
 from html.parser import HTMLParser
 
 import jinja2
 import pytest
 
-from policymix.reports.page import render
+from policymix.reports import palette
+from policymix.reports.page import CHARTS, SCRIPTS, TEMPLATE, render
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(2)>'
@@ -187,6 +189,33 @@ def test_nothing_is_loaded_from_elsewhere():
     assert "unsafe" not in policy
 
 
+VENDORED = ("LICENSE", "uPlot.iife.min.js", "uPlot.min.css")
+
+
+def test_the_chart_library_is_the_one_that_was_taken():
+    record = (TEMPLATE / CHARTS / "SHA256SUMS").read_text("utf-8").splitlines()
+    digests = {name: digest for digest, name in map(str.split, record)}
+    assert set(digests) == set(VENDORED)
+    for name, digest in digests.items():
+        content = (TEMPLATE / CHARTS / name).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == digest
+
+
+def test_a_page_carries_the_chart_library_with_its_licence():
+    page = render(DATA)
+    for name in VENDORED:
+        assert (TEMPLATE / CHARTS / name).read_text("utf-8") in page
+
+
+def test_our_own_part_of_the_page_stays_small():
+    own = [(TEMPLATE / name).read_text("utf-8").splitlines() for name in SCRIPTS]
+    style = (TEMPLATE / "report.css").read_text("utf-8").splitlines()
+    assert {path.name for path in TEMPLATE.glob("*.js")} == set(SCRIPTS)
+    assert sum(map(len, own)) <= 700
+    assert len(style) <= 450
+    assert max(len(line) for lines in (*own, style) for line in lines) <= 100
+
+
 def test_a_link_stays_beside_the_report():
     data = copy.deepcopy(DATA)
     data["domains"][0]["figures"] = [["a", "javascript:alert(3)"], ["b", "//evil/x"]]
@@ -271,13 +300,31 @@ def click(page, element):
     page.settle()
 
 
+def chart_js(part="curves"):
+    return domain_js(0, f"[data-part={part}] .plot") + ".chart"
+
+
 def lines(page, part="curves"):
-    """Names of the lines that a chart of the first domain shows, with their paths."""
+    """Names of the lines that a chart of the first domain shows, and where they go.
+
+    Every line has three series, of which the third is its middle.
+    """
     return page.js(
-        "Object.fromEntries([...document.querySelectorAll("
-        f"'#domain-1 [data-part={part}] .series')].map((line) =>"
-        " [line.dataset.name, line.querySelector('.line').getAttribute('d')]))"
+        "(({ series, data, valToPos }) => {"
+        " const at = (x, y) => [valToPos(x, 'x', true), valToPos(y, 'y', true)];"
+        " const middles = [...series.keys()].filter((i) => i && i % 3 === 0);"
+        " return Object.fromEntries(middles.filter((i) => series[i].show).map((i) =>"
+        "   [series[i].label, data[i].map((y, j) => at(data[0][j], y))]));"
+        f"}})({chart_js(part)})"
     )
+
+
+def colours_around(page, point, reach=6):
+    """Red, green and blue of a chart's canvas at and around a point."""
+    x, y = (round(place) - reach for place in point)
+    side = 2 * reach + 1
+    data = page.js(f"[...{chart_js()}.ctx.getImageData({x}, {y}, {side}, {side}).data]")
+    return [data[i : i + 3] for i in range(0, len(data), 4)]
 
 
 def middle(page, element):
@@ -332,11 +379,44 @@ def test_shortcuts_choose_methods(page):
     assert press(3) == everything - {"oracle"}
 
 
+def test_a_line_is_drawn_in_its_colour_while_it_is_shown(page):
+    def drawn():
+        return any(
+            abs(red - 0xD5) + abs(green - 0x5E) + abs(blue - 0x00) < 10
+            for red, green, blue in colours_around(page, point)
+        )
+
+    point = lines(page)["mars"][-1]
+    assert drawn()
+    click(page, domain_js(0, ".shortcuts button:nth-child(2)"))
+    assert not drawn()
+
+
 @pytest.mark.parametrize("value", ["iqm", "log"])
 def test_switches_change_the_lines(page, value):
     before = lines(page)
     click(page, domain_js(0, f"input[value={value}]"))
     assert lines(page)["mars"] != before["mars"]
+
+
+def test_a_switch_says_what_the_lines_mean(page):
+    def caption():
+        return page.js(f"{domain_js(0, '.caption:not([hidden])')}.textContent")
+
+    mean = "Over 20 trials: the mean; its band is one standard error."
+    assert caption() == mean
+    click(page, domain_js(0, "input[value=iqm]"))
+    assert caption().startswith("Over 20 trials: the mean of the middle half;")
+
+
+def test_log_axis_keeps_zero_and_opens_the_start(page):
+    def share_of_the_first_gap():
+        x = [point[0] for point in lines(page)["mars"]]
+        return (x[1] - x[0]) / (x[-1] - x[0])
+
+    assert share_of_the_first_gap() == pytest.approx(0.01)
+    click(page, domain_js(0, "input[value=log]"))
+    assert share_of_the_first_gap() > 0.1
 
 
 def reading(method):
@@ -345,8 +425,8 @@ def reading(method):
 
 
 def test_the_tooltip_shows_the_values_in_order(page):
-    box = middle(page, domain_js(0, ".stage"))
-    page.mouse("mouseMoved", box["right"] - 17, box["y"] + 100)
+    box = middle(page, domain_js(0, ".u-over"))
+    page.mouse("mouseMoved", box["right"] - 3, box["y"] + 100)
     tip = domain_js(0, ".tip")
     assert page.js(f"{tip}.querySelector('p').textContent") == "after 10,000 samples"
     rows = page.js(f"[...{tip}.querySelectorAll('tr')].map((row) => row.textContent)")
@@ -357,13 +437,14 @@ def test_the_tooltip_shows_the_values_in_order(page):
 
 
 def test_arrow_keys_move_the_cursor(page):
-    stage = domain_js(0, ".stage")
-    page.js(f"{stage}.focus()")
+    slider = domain_js(0, ".stage input")
+    page.js(f"{slider}.focus()")
     page.key("Home")
     page.key("ArrowRight")
-    text = page.js(f"{stage}.getAttribute('aria-valuetext')")
+    text = page.js(f"{slider}.getAttribute('aria-valuetext')")
     assert text.startswith("after 100 samples, ")
     assert "mars 110.0" in text
+    assert not page.js(f"{domain_js(0, '.tip')}.hidden")
     page.key("Escape")
     assert page.js(f"{domain_js(0, '.tip')}.hidden")
 
@@ -391,9 +472,9 @@ def test_the_table_sorts_with_gaps_last(page):
 @pytest.mark.parametrize("index", [0, 1, 2], ids=["cells", "plane", "paths"])
 def test_the_slider_moves_the_belief(page, index):
     def look(step):
-        slider = domain_js(index, "input[type=range]")
+        slider = domain_js(index, ".slider")
         page.js(f"{slider}.value = {step}; {slider}.dispatchEvent(new Event('input'))")
-        canvas = page.js(f"{domain_js(index, 'canvas')}.toDataURL()")
+        canvas = page.js(f"{domain_js(index, '.belief canvas')}.toDataURL()")
         return canvas, page.js(f"{domain_js(index, '.when')}.textContent")
 
     pictures, labels = zip(*(look(step) for step in range(len(STEPS))), strict=True)
@@ -412,8 +493,8 @@ PLACES = (
 
 @pytest.mark.parametrize("index", [0, 1, 2], ids=["cells", "plane", "paths"])
 def test_one_source_alone_and_its_weight_at_a_place(page, index):
-    canvas = domain_js(index, "canvas")
-    box = middle(page, canvas)
+    canvas = domain_js(index, ".belief canvas")
+    box = middle(page, domain_js(index, ".belief .u-over"))
     mixed = page.js(f"{canvas}.toDataURL()")
     click(page, domain_js(index, ".source:last-of-type input"))
     assert page.js(f"{canvas}.toDataURL()") != mixed
@@ -424,6 +505,19 @@ def test_one_source_alone_and_its_weight_at_a_place(page, index):
     assert page.js(f"{where}.textContent") == f"Weights, {PLACES[index]}"
     value = page.js(f"{domain_js(index, '.source .value')}.textContent")
     assert value == "15\xa0%"
+
+
+def test_arrow_keys_go_from_place_to_place_around_walls(page):
+    where = domain_js(0, ".where")
+    page.js(f"{domain_js(0, '.belief .plot')}.focus()")
+    page.key("ArrowRight")
+    assert page.js(f"{where}.textContent") == "Weights, row 0, column 0"
+    page.key("ArrowRight")
+    assert page.js(f"{where}.textContent") == "Weights, row 0, column 2"
+    page.key("ArrowDown")
+    assert page.js(f"{where}.textContent") == "Weights, row 1, column 2"
+    page.key("Escape")
+    assert page.js(f"{where}.textContent") == "Weights, mean of all places"
 
 
 def test_play_starts_over_and_stops_at_the_end(page):
@@ -452,6 +546,49 @@ def test_dark_follows_the_system_until_it_is_overridden(page):
     page.prefer(color_scheme="light")
     click(page, "document.getElementById('theme')")
     assert background(page) == dark
+
+
+def test_charts_follow_the_theme(page):
+    def looks():
+        kinds = ("[data-part=curves]", ".belief", "[data-part=sweeps]")
+        canvas = [f"{domain_js(1, f'{kind} canvas')}.toDataURL()" for kind in kinds]
+        return [page.js(one) for one in canvas]
+
+    light = looks()
+    click(page, "document.getElementById('theme')")
+    dark = looks()
+    assert all(one != other for one, other in zip(light, dark, strict=True))
+    click(page, "document.getElementById('theme')")
+    assert looks() == light
+
+
+COLOURS = {colour for colour, _ in palette.STYLES.values()} | set(palette.SWEEP)
+
+
+def luminance(colour):
+    parts = [part / 255 for part in colour]
+    light = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+    return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_line_stands_out_from_its_panel(page, theme):
+    def painted(colour):
+        """Red, green and blue of a colour of the style sheet, on a canvas."""
+        return page.js(
+            "((pen) => { pen.fillStyle = " + colour + "; pen.fillRect(0, 0, 1, 1);"
+            " return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3); })"
+            "(document.createElement('canvas').getContext('2d'))"
+        )
+
+    page.prefer(color_scheme=theme)
+    panel = painted(f"getComputedStyle({domain_js(0, '.panel')}).backgroundColor")
+    swatch = domain_js(0, ".swatch")
+    for colour in sorted(COLOURS | {palette.YELLOW}):
+        page.js(f"{swatch}.setAttribute('color', '{colour}')")
+        line = painted(f"getComputedStyle({swatch}).stroke")
+        low, high = sorted((luminance(panel), luminance(line)))
+        assert (high + 0.05) / (low + 0.05) >= 3, colour
 
 
 def test_a_phone_scrolls_only_downwards(page):

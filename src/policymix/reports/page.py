@@ -8,8 +8,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 TEMPLATE = Path(__file__).parent / "template"
+CHARTS = "vendor/uplot"
+"""The library that draws the charts; a page carries its licence too."""
 SCRIPTS = ("basics.js", "charts.js", "methods.js", "belief.js", "report.js")
-"""Parts of the page's script, in order."""
+"""Parts of the page's own script, in order."""
 
 
 def render(data: dict[str, Any]) -> str:
@@ -25,13 +27,19 @@ def render(data: dict[str, Any]) -> str:
         jinja2.UndefinedError: a key that the template reads is missing.
         ValueError: a number is infinite or not a number.
     """
-    style = (TEMPLATE / "report.css").read_text("utf-8")
-    script = "".join((TEMPLATE / name).read_text("utf-8") for name in SCRIPTS)
+    style = _read(f"{CHARTS}/uPlot.min.css", "report.css")
+    licence = f"/*! uPlot\n\n{_read(f'{CHARTS}/LICENSE')}*/\n"
+    script = licence + _read(f"{CHARTS}/uPlot.iife.min.js", *SCRIPTS)
     return (
         _pages()
         .get_template("report.html.j2")
         .render(data=data, style=style, script=script, policy=_policy(style, script))
     )
+
+
+def _read(*names: str) -> str:
+    """Files of the template, one after the other."""
+    return "".join((TEMPLATE / name).read_text("utf-8") + "\n" for name in names)
 
 
 def _pages() -> Environment:

@@ -1,269 +1,148 @@
-// Lines with bands over an axis, a cursor and a tooltip.
+// Lines with bands: uPlot draws them; their looks, cursor and tooltip are here.
 
-// ---- Axes ---------------------------------------------------------------------------
-
-/** Where things go: x and y are {low, high, label, format, unit}; a unit bends x. */
-function frameOf(width, height, x, y) {
-  const yTicks = ticks(y.low, y.high, height / 56);
-  const widest = Math.max(...yTicks.map((tick) => y.format(tick).length));
-  const box = {
-    left: 10 + 7.5 * widest,
-    right: width - 16,
-    top: 30,
-    bottom: height - 46,
+/** Keep a chart in a box that has a size. Returns the function that builds it anew. */
+function mount(plot, describe) {
+  const size = () => ({ width: plot.clientWidth, height: plot.clientHeight });
+  const build = () => {
+    if (!plot.clientWidth) return;
+    plot.chart?.destroy();
+    const { data, ...options } = describe();
+    plot.chart = new uPlot({ ...size(), legend: { show: false }, ...options }, data, plot);
   };
-  const bend = x.unit ? (value) => Math.log10(1 + value / x.unit) : (value) => value;
-  const along = scale([bend(x.low), bend(x.high)], [box.left, box.right]);
-  const xAt = (value) => along(bend(value));
-  const yAt = scale([y.low, y.high], [box.bottom, box.top]);
-  const xTicks = x.unit
-    ? logTicks(x.low, x.high, xAt, 44)
-    : ticks(x.low, x.high, (box.right - box.left) / 84);
-  return { width, height, x, y, box, xAt, yAt, xTicks, yTicks };
+  const fit = () => (plot.chart ? plot.chart.setSize(size()) : build());
+  new ResizeObserver(fit).observe(plot);
+  return build;
 }
 
-function axes({ box, x, y, xAt, yAt, xTicks, yTicks, width, height }) {
-  const text = (look, content) => shape("text", look, content);
-  const rows = yTicks.flatMap((tick) => [
-    shape("line", {
-      class: "grid",
-      x1: box.left,
-      x2: box.right,
-      y1: yAt(tick),
-      y2: yAt(tick),
-    }),
-    text({ x: box.left - 8, y: yAt(tick) + 4, "text-anchor": "end" }, y.format(tick)),
-  ]);
-  const columns = xTicks.flatMap((tick) => [
-    shape("line", {
-      class: "tick",
-      x1: xAt(tick),
-      x2: xAt(tick),
-      y1: box.bottom,
-      y2: box.bottom + 5,
-    }),
-    text({ x: xAt(tick), y: box.bottom + 19, "text-anchor": "middle" }, x.format(tick)),
-  ]);
-  return [
-    ...rows,
-    ...columns,
-    shape("line", {
-      class: "axis",
-      x1: box.left,
-      x2: box.right,
-      y1: box.bottom,
-      y2: box.bottom,
-    }),
-    text({ class: "label", x: 0, y: 13 }, y.label),
-    text(
-      { class: "label", x: width - 16, y: height - 8, "text-anchor": "end" },
-      x.label,
-    ),
-  ];
+function axis(format, more) {
+  const line = { stroke: () => themed("line"), width: 1, size: 5 };
+  const font = "12px system-ui, sans-serif";
+  const values = (_, ticks) => ticks.map(format);
+  return { font, stroke: () => themed("muted"), grid: line, ticks: line, values, ...more };
 }
 
-// ---- Line charts --------------------------------------------------------------------
+/** As wide as its widest number. */
+function room(_, values) {
+  return 14 + 7 * greatest((values ?? []).map(({ length }) => length).concat(1));
+}
 
-/** A path through the points that are known, with gaps where one is missing. */
-function pathOf(frame, xs, ys) {
-  let path = "";
-  let pen = "M";
-  xs.forEach((x, i) => {
-    if (known(ys[i]))
-      path += `${pen}${frame.xAt(x).toFixed(1)} ${frame.yAt(ys[i]).toFixed(1)}`;
-    pen = known(ys[i]) ? "L" : "M";
+/** Both are {low, high, format}; where x has a unit, it is logarithmic beyond it. */
+function frame(x, y) {
+  const bent = x.unit ? { splits: logTicks, filter: (_, ticks) => ticks } : {};
+  return {
+    padding: [10, 16, 0, 0],
+    scales: {
+      x: { time: false, range: [x.low, x.high], distr: x.unit ? 4 : 1, asinh: x.unit || 1 },
+      y: { range: [y.low, y.high] },
+    },
+    axes: [axis(x.format, { size: 30, ...bent }), axis(y.format, { size: room })],
+  };
+}
+
+/** The first step and powers of ten, then fives and twos where they fit. */
+function logTicks(chart, _, low, high) {
+  const gap = (a, b) => Math.abs(chart.valToPos(a, "x") - chart.valToPos(b, "x"));
+  const found = [low];
+  for (const factor of [1, 5, 2])
+    for (let tick = factor; tick <= high; tick *= 10)
+      if (tick > low && found.every((other) => gap(other, tick) >= 44)) found.push(tick);
+  return found.sort((a, b) => a - b);
+}
+
+/** Every line is three series: the band's upper edge, its lower edge and the middle. */
+function threefold(lines) {
+  const series = lines.flatMap(({ name, colour, dash, shown }) => {
+    const edge = { label: name, show: shown, points: { show: false } };
+    const dashes = dash ? dash.split(" ").map(Number) : [];
+    const middle = { ...edge, stroke: () => readable(colour), width: 2, dash: dashes };
+    return [edge, { ...edge }, middle];
   });
-  return path;
+  const bands = lines.map(({ colour }, i) => ({
+    series: [3 * i + 1, 3 * i + 2],
+    fill: () => readable(colour, 0.13),
+  }));
+  return { series: [{}, ...series], bands, focus: { alpha: 0.15 } };
 }
 
-function bandOf(frame, { x, low, high }) {
-  const seen = x.map((_, i) => i).filter((i) => known(low[i]) && known(high[i]));
-  const point = (i, values) =>
-    `${frame.xAt(x[i]).toFixed(1)} ${frame.yAt(values[i]).toFixed(1)}`;
-  const there = seen.map((i) => point(i, high));
-  const back = seen.reverse().map((i) => point(i, low));
-  return there.length ? `M${[...there, ...back].join("L")}Z` : "";
+/** The cursor stands at a step, never between two. */
+function snap(chart, left, top) {
+  if (left < 0) return [left, top];
+  return [chart.valToPos(chart.data[0][chart.posToIdx(left)], "x"), top];
 }
-
-function drawSeries(frame, series) {
-  const band = shape("path", { class: "band", d: bandOf(frame, series) });
-  const line = shape("path", { class: "line", d: pathOf(frame, series.x, series.y) });
-  if (series.dash) line.setAttribute("stroke-dasharray", series.dash);
-  const group = shape("g", { class: "series", "data-name": series.name }, band, line);
-  return tinted(group, series.colour);
-}
-
-let clips = 0;
 
 /**
  * A chart of lines with bands, a cursor and a tooltip.
  *
- * `describe` says what to draw now: {label, series, x, y, heading, better}. Returns the
+ * `describe` says what to draw now: {lines, x, y, heading, show, better}. Returns the
  * function that draws it again.
  */
-function chart(holder, describe) {
-  const view = {
-    describe,
-    clip: `clip-${++clips}`,
-    picture: shape("svg", { "aria-hidden": "true" }),
-    cursor: shape("g", { class: "cursor" }),
-    tip: make("div", { class: "tip", hidden: "" }),
-    stage: make("div", { class: "stage", role: "slider", tabindex: "0" }),
-    at: null,
+function chart(stage, describe) {
+  const plot = stage.querySelector(".plot");
+  const build = () => {
+    const now = describe();
+    const lines = [...now.lines].reverse(); // the first is drawn last, on top of the others
+    const tell = (drawn) => say(stage, drawn, { ...now, lines });
+    return {
+      ...frame(now.x, now.y),
+      ...threefold(lines),
+      cursor: { y: false, drag: { x: false }, move: snap, points: { size: 8 } },
+      hooks: { ready: [tell], setCursor: [tell] },
+      data: uPlot.join(lines.map(({ x, high, low, y }) => [x, high, low, y])),
+    };
   };
-  view.stage.append(view.picture, view.tip);
-  holder.append(view.stage);
-  followPointer(view);
-  followKeys(view);
-  const redraw = () => drawChart(view);
-  new ResizeObserver(redraw).observe(view.stage);
-  return redraw;
-}
-
-function drawChart(view) {
-  const [width, height] = [view.stage.clientWidth, view.stage.clientHeight];
-  if (!width) return;
-  const now = (view.now = view.describe());
-  const frame = (view.frame = frameOf(width, height, now.x, now.y));
-  view.steps = [...new Set(now.series.flatMap((series) => series.x))];
-  view.steps.sort((a, b) => a - b);
-  const { left, right, top, bottom } = frame.box;
-  const window = { x: left, y: top, width: right - left, height: bottom - top };
-  view.picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  view.picture.replaceChildren(
-    shape("clipPath", { id: view.clip }, shape("rect", window)),
-    ...axes(frame),
-    shape(
-      "g",
-      { "clip-path": `url(#${view.clip})` },
-      // The first is drawn last, on top of the others.
-      ...[...now.series].reverse().map((series) => drawSeries(frame, series)),
-    ),
-    view.cursor,
-  );
-  view.stage.setAttribute("aria-label", `${now.label}. Arrow keys move the cursor.`);
-  point(view, view.at);
+  followHands(stage, plot);
+  return mount(plot, build);
 }
 
 /** The values at a step, best first. */
-function readings({ series, better }, step) {
-  const order = better === "lower" ? 1 : -1;
-  return series
-    .map((line) => ({ line, i: line.x.indexOf(step) }))
-    .filter(({ line, i }) => i >= 0 && known(line.y[i]))
-    .map(({ line, i }) => ({
-      line,
-      value: line.y[i],
-      low: line.low[i],
-      high: line.high[i],
-    }))
-    .sort((a, b) => order * (a.value - b.value));
+function readings({ lines, better }, data, at) {
+  const found = lines.map((line, i) => {
+    const [high, low, value] = [1, 2, 3].map((part) => data[3 * i + part][at]);
+    return { line, value, low, high };
+  });
+  const shown = found.filter(({ line, value }) => line.shown && known(value)).reverse();
+  return shown.sort((a, b) => (better === "lower" ? a.value - b.value : b.value - a.value));
 }
 
-/** Put the cursor at a step, or take it away (null). */
-function point(view, index) {
-  const { now, frame, steps, stage, tip, cursor } = view;
-  view.at = index === null || !steps.length ? null : clamp(index, 0, steps.length - 1);
-  const at = view.at ?? steps.length - 1;
-  const found = readings(now, steps[at]);
+/** Say what stands at the cursor: in the tooltip, and to a screen reader. */
+function say(stage, { data, cursor, over }, now) {
+  const [tip, slider] = [stage.querySelector(".tip"), stage.querySelector("input")];
+  slider.max = data[0].length - 1;
+  slider.value = cursor.idx ?? slider.max;
+  const found = readings(now, data, slider.value);
+  const heading = now.heading(data[0][slider.value]);
   const text = found.map(({ line, value }) => `${line.name} ${now.show(value)}`);
-  stage.setAttribute("aria-valuemin", 0);
-  stage.setAttribute("aria-valuemax", Math.max(steps.length - 1, 0));
-  stage.setAttribute("aria-valuenow", Math.max(at, 0));
-  stage.setAttribute(
-    "aria-valuetext",
-    steps.length ? [now.heading(steps[at]), ...text].join(", ") : "no line is shown",
-  );
-  tip.hidden = view.at === null || !found.length;
-  cursor.replaceChildren();
+  slider.ariaValueText = found.length ? [heading, ...text].join(", ") : "no line is shown";
+  tip.hidden = !known(cursor.idx) || !found.length;
   if (tip.hidden) return;
-  const x = frame.xAt(steps[at]);
-  cursor.append(
-    shape("line", { x1: x, x2: x, y1: frame.box.top, y2: frame.box.bottom }),
-    ...found.map(({ line, value }) => dot(frame, x, value, line.colour)),
-  );
-  tip.replaceChildren(
-    make("p", {}, now.heading(steps[at])),
-    readingTable(found, now.show),
-  );
-  placeTip(view, x);
-}
-
-function dot(frame, x, value, colour) {
-  const y = frame.yAt(value);
-  const inside = y >= frame.box.top && y <= frame.box.bottom;
-  return tinted(shape("circle", { cx: x, cy: y, r: inside ? 3.5 : 0 }), colour);
+  tip.replaceChildren(make("p", {}, heading), readingTable(found, now.show));
+  const { bottom } = stage.getBoundingClientRect();
+  tip.classList.toggle("left", cursor.left > over.clientWidth / 2);
+  tip.classList.toggle("above", bottom + tip.offsetHeight > innerHeight); // where it is docked
 }
 
 function readingTable(found, show) {
-  const rows = found.map(({ line, value, low, high }) =>
-    make(
-      "tr",
-      {},
-      make("th", {}, swatch(line), make("span", {}, line.name)),
-      make("td", {}, show(value)),
-      make("td", { class: "interval" }, `[${show(low)}, ${show(high)}]`),
-    ),
-  );
+  const rows = found.map(({ line, value, low, high }) => {
+    const name = make("th", {}, swatch(line), make("span", {}, line.name));
+    const interval = make("td", { class: "interval" }, `[${show(low)}, ${show(high)}]`);
+    return make("tr", {}, name, make("td", {}, show(value)), interval);
+  });
   return make("table", {}, ...rows);
 }
 
-/** Beside the cursor where there is room, else above or below the chart. */
-function placeTip({ stage, tip, frame }, x) {
-  const outer = stage.getBoundingClientRect();
-  const docked = frame.width < 560;
-  tip.classList.toggle("docked", docked);
-  if (docked) {
-    const below = innerHeight - outer.bottom > Math.min(tip.offsetHeight, outer.top);
-    tip.style.left = "0";
-    tip.style.top = below ? "100%" : `${-tip.offsetHeight}px`;
-    return;
-  }
-  const right = x + 16 + tip.offsetWidth <= frame.width;
-  const left = right ? x + 16 : Math.max(x - 16 - tip.offsetWidth, 0);
-  const lowest = frame.height - tip.offsetHeight;
-  tip.style.left = `${left}px`;
-  tip.style.top = `${clamp(frame.box.top, Math.min(lowest, 0), Math.max(lowest, 0))}px`;
-}
-
-function followPointer(view) {
-  const { stage } = view;
-  const follow = (event) => {
-    const x = event.clientX - stage.getBoundingClientRect().left;
-    const at = nearest(view.steps, (step) => Math.abs(view.frame.xAt(step) - x));
-    if (at !== view.at && at >= 0) point(view, at);
-  };
-  const leave = () => point(view, null);
-  stage.addEventListener("pointermove", follow);
-  stage.addEventListener("pointerdown", follow);
-  stage.addEventListener("pointercancel", leave);
-  stage.addEventListener(
-    "pointerleave",
-    (event) => event.pointerType === "mouse" && leave(),
-  );
-  document.addEventListener(
-    "pointerdown",
-    (event) => stage.contains(event.target) || leave(),
-  );
-}
-
-function followKeys(view) {
-  const moves = {
-    ArrowLeft: -1,
-    ArrowDown: -1,
-    ArrowRight: 1,
-    ArrowUp: 1,
-    PageDown: -10,
-    PageUp: 10,
-  };
-  view.stage.addEventListener("keydown", (event) => {
-    const last = view.steps.length - 1;
-    if (event.key === "Escape") point(view, null);
-    else if (event.key === "Home") point(view, 0);
-    else if (event.key === "End") point(view, last);
-    else if (event.key in moves) point(view, (view.at ?? last) + moves[event.key]);
-    else return;
-    event.preventDefault();
+/** The mouse is uPlot's matter; fingers and the keys of a slider are ours. */
+function followHands(stage, plot) {
+  const slider = stage.querySelector("input");
+  const hide = () => plot.chart?.setCursor({ left: -10, top: -10 });
+  const put = (left) => plot.chart.setCursor({ left, top: 0 });
+  plot.addEventListener("pointermove", ({ pointerType, clientX }) => {
+    const { left, width } = plot.chart.over.getBoundingClientRect();
+    if (pointerType !== "mouse") put(clamp(clientX - left, 0, width));
   });
-  view.stage.addEventListener("blur", () => point(view, null));
+  document.addEventListener("pointerdown", ({ target }) => stage.contains(target) || hide());
+  slider.addEventListener("input", () => {
+    put(plot.chart.valToPos(plot.chart.data[0][slider.value], "x"));
+  });
+  slider.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
+  slider.addEventListener("blur", hide);
 }

@@ -1,23 +1,22 @@
 // The page: its theme, its parts and what paper needs.
 
 const root = document.documentElement;
-const systemDark = matchMedia("(prefers-color-scheme: dark)");
-const isDark = () =>
-  root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches;
+const system = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (root.style.colorScheme || (system.matches ? "dark" : "light")) === "dark";
 
-/** Light or dark; null follows the system. */
+/** Light or dark; "" follows the system. */
 function setTheme(theme) {
-  if (theme) root.dataset.theme = theme;
-  else delete root.dataset.theme;
+  root.style.colorScheme = theme;
   document.getElementById("theme").textContent = isDark() ? "Light" : "Dark";
-  recolour();
+  seen.clear();
+  for (const plot of document.querySelectorAll(".plot")) plot.chart?.redraw(false);
 }
 
 function buildTheme() {
   const toggle = document.getElementById("theme");
   toggle.addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
-  systemDark.addEventListener("change", () => setTheme(root.dataset.theme));
-  setTheme(null);
+  system.addEventListener("change", () => setTheme(root.style.colorScheme));
+  setTheme("");
 }
 
 function buildCopy() {
@@ -36,10 +35,9 @@ function buildCopy() {
 
 /** Paper is white and shows what is folded away. */
 function buildPrint() {
-  let theme;
-  let closed = [];
+  let [theme, closed] = ["", []];
   addEventListener("beforeprint", () => {
-    theme = root.dataset.theme;
+    theme = root.style.colorScheme;
     closed = [...document.querySelectorAll("details:not([open])")];
     for (const details of closed) details.open = true;
     setTheme("light");
@@ -51,37 +49,29 @@ function buildPrint() {
 }
 
 /** Mark the part of the page that is being read. */
-function mark(links, id) {
-  for (const link of links) link.removeAttribute("aria-current");
-  const link = links.find((other) => other.getAttribute("href") === `#${id}`);
-  const strip = link.parentElement;
-  link.setAttribute("aria-current", "true");
-  strip.scrollLeft = link.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
-}
-
 function buildNav() {
   const links = [...document.querySelectorAll("nav a")];
   const look = (entries) => {
     const there = entries.find((entry) => entry.isIntersecting);
-    if (there) mark(links, there.target.id);
+    if (!there) return;
+    for (const link of links) link.removeAttribute("aria-current");
+    const link = links.find(({ hash }) => hash === `#${there.target.id}`);
+    const strip = link.parentElement;
+    link.setAttribute("aria-current", "true");
+    strip.scrollLeft = link.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
   };
   const watch = new IntersectionObserver(look, { rootMargin: "-20% 0px -75% 0px" });
-  for (const link of links)
-    watch.observe(document.querySelector(link.getAttribute("href")));
+  for (const { hash } of links) watch.observe(document.querySelector(hash));
 }
 
-function buildDomain(section) {
+for (const section of document.querySelectorAll("section.domain")) {
   const domain = report.domains[section.dataset.domain];
-  const board = boardOf(domain);
+  const shown = domain.methods.map(({ hidden }) => !hidden);
+  const board = { domain, shown, statistic: "mean", scale: "linear", changed: [] };
   buildCurves(section, board);
   buildSummary(section, domain);
   buildBelief(section, domain.belief);
   buildSweeps(section, domain);
   buildProfile(section, board);
 }
-
-for (const section of document.querySelectorAll("section.domain")) buildDomain(section);
-buildTheme();
-buildCopy();
-buildPrint();
-buildNav();
+for (const build of [buildTheme, buildCopy, buildPrint, buildNav]) build();

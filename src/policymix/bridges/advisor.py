@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from policymix.beliefs.build import make_mixture
 from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
 from policymix.beliefs.potentials import potential
 from policymix.core.errors import PolicymixError, SourceError
@@ -21,7 +22,6 @@ from policymix.sources.checks import probe_observations
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
 from policymix.sources.units import prepare_sources
-from policymix.training.setup import make_mixture
 
 
 class CompiledAdvice:

@@ -21,7 +21,7 @@ from policymix.sources import dynamics, policies
 from policymix.sources.adapt import adapt
 from policymix.sources.checks import check_names, check_source, probe_observations
 from policymix.sources.experts import Experts, SourceTask, stack_alike
-from policymix.storage.folders import pack, read_folder, read_manifest, write_folder
+from policymix.storage.folders import pack, read_folder, write_folder
 from policymix.storage.records import Reader, RecordError, blaming, to_record
 
 FORMAT, VERSION = "policymix source library", 1

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from policymix.beliefs.build import make_mixture
 from policymix.beliefs.potentials import potential
 from policymix.bridges.advisor import Advisor
 from policymix.core.encoders import Standardise
@@ -17,7 +18,6 @@ from policymix.core.spaces import spec_of_spaces
 from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
-from policymix.training.setup import make_mixture
 
 from support.probes import LONG, MIXED
 from support.slope import (

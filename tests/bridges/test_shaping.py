@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import gymnasium
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
@@ -13,11 +12,9 @@ from gymnasium.spaces import Dict
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import TimeLimit
 
-from policymix.beliefs.potentials import action_potential, potential
 from policymix.bridges.gymnasium import ShapedReward
 from policymix.bridges.shaping import action_values
 from policymix.core.errors import DomainError, PolicymixError, SourceError
-from policymix.core.kernels import Gaussian
 
 from support.probes import MIXED, Corridor, Numbered
 from support.slope import (
@@ -71,13 +68,12 @@ def anything(env, obs):
 
 
 def phi_of(advisor, obs, action):
-    """Φ(s, a) by the definitions."""
-    weights, advice = (jnp.asarray(part[0]) for part in advisor.advice(obs[None]))
+    """Φ(s, a) = Σᵢ aᵢ(s) P(a = πᵢ(s)), with a kernel where the action is a force."""
+    weights, advice = (part[0] for part in advisor.advice(obs[None]))
     if np.ndim(action) == 0:
-        return float(potential(weights, advice)[action])
-    kernel = Gaussian(1.0, normalised=False)
-    force = jnp.asarray(action)
-    return float(action_potential(weights, advice / 3.0, force / 3.0, kernel))
+        return float(weights @ advice[:, action])
+    gaps = (advice - np.asarray(action, float)) / 3.0
+    return float(weights @ np.exp(-np.sum(gaps**2, axis=1)))
 
 
 def discounted(rewards):

@@ -419,7 +419,7 @@ def test_a_moment_that_was_not_looked_at_has_no_column():
 
 
 def test_the_mazes_are_all_drawn():
-    maze = results_of("maze", mars=spread(100))
+    maze = results_of("maze", {"mars": spread(50)})
     figure = built(drawings, maze)
     names = [axes.get_title() for axes in figure.axes]
     assert sorted(names) == sorted([*SOURCES["maze"], "target"])

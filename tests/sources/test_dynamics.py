@@ -17,13 +17,8 @@ from policymix.sources.dynamics import (
     fit_table,
 )
 from policymix.sources.experts import SourceTask
-from policymix.sources.fitting.fit import (
-    FitSettings,
-    Transitions,
-    errors,
-    fit_network,
-    split,
-)
+from policymix.sources.fitting.data import SHARE, Transitions, split
+from policymix.sources.fitting.fit import ModelSettings, errors, fit_network
 from policymix.sources.library import SourceLibrary
 
 
@@ -134,17 +129,19 @@ def test_fitting_beats_standing_still_on_unseen_data():
         return NetworkDynamics(network, Identity())
 
     seen = []
+    training, unseen = split(cart_transitions(4000), SHARE, seed=1)
     fit = fit_network(
         assemble,
         (8, 32, 4),
-        cart_transitions(4000),
+        training,
         Identity(),
-        FitSettings(steps=3000, batch=64, learning_rate=3e-3),
+        ModelSettings(max_steps=3000, patience=None, batch=64, learning_rate=3e-3),
         seed=1,
         advance=lambda steps, loss: seen.append((steps, loss)),
     )
-    assert fit.error < fit.still / 20
-    assert sum(steps for steps, _ in seen) == 3000
+    error, still = errors(fit.model, unseen, Identity())
+    assert error < still / 20
+    assert fit.steps == sum(steps for steps, _ in seen) == 3000
     assert seen[-1][1] < seen[0][1]
 
 

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 
 import gymnasium
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from jaxtyping import config
 from policymix.core.encoders import Identity
 from policymix.core.kernels import Gaussian
 from policymix.core.settings import Settings
+from policymix.core.spaces import spec_of_spaces
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
 
@@ -87,6 +89,13 @@ def source(name, here, continuous=False, precision=100.0, policy=None, dynamics=
 DISCRETE, CONTINUOUS = library(), library(continuous=True)
 SOURCES = {False: DISCRETE, True: CONTINUOUS}
 """Shared, so that they are compiled once."""
+
+
+@cache
+def ready(continuous):
+    """The same, tried on the slope once and for all."""
+    spec = spec_of_spaces(Slope(continuous=continuous), "slope")
+    return SOURCES[continuous].for_target(spec)
 
 
 @contextmanager

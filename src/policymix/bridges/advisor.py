@@ -12,47 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
-from policymix.beliefs.potentials import potential
+from policymix.beliefs.build import make_mixture
+from policymix.beliefs.mixture import Evidence, Metrics
+from policymix.bridges.compiled_advice import compile_advice
 from policymix.core.errors import PolicymixError, SourceError
+from policymix.core.kernels import Gaussian
 from policymix.core.settings import Settings
-from policymix.core.types import Discrete, Observation, Space, TaskSpec
+from policymix.core.types import Discrete, Space, TaskSpec
 from policymix.sources.checks import probe_observations
-from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
 from policymix.sources.units import prepare_sources
-from policymix.training.setup import make_mixture
-
-
-class CompiledAdvice:
-    """What is asked of sources and mixture, compiled: none of it changes.
-
-    They are constants of the compiled functions, so a call hands over only the state
-    of the mixture and a few rows.
-    """
-
-    def __init__(self, experts: Experts, mixture: AbstractMixture):
-        def answer(state: Any, obs: Observation) -> tuple[Array, Array]:
-            return mixture.weights(state, obs), experts.advise(obs)
-
-        def value(state: Any, obs: Observation) -> tuple[Array, Array]:
-            weights, advice = answer(state, obs)
-            return potential(weights, advice), advice
-
-        def update(state: Any, evidence: Evidence) -> tuple[Any, Metrics, Array]:
-            state, metrics = mixture.update(state, evidence)
-            weights = jax.vmap(mixture.weights, (None, 0))(state, evidence.obs)
-            return state, metrics, jnp.mean(weights, axis=0)
-
-        self.init = mixture.init
-        self.judge = jax.jit(jax.vmap(experts.log_likelihoods))
-        """Log-likelihoods of rows of transitions."""
-        self.advise = jax.jit(jax.vmap(answer, (None, 0)))
-        """Weights and advice of rows of observations."""
-        self.potential = jax.jit(jax.vmap(value, (None, 0)))
-        """Φ(s, ·) and advice of the same."""
-        self.learn = jax.jit(update)
-        """The state after a batch, its metrics, and the mean weights over it."""
 
 
 class Advisor:
@@ -111,10 +80,9 @@ class Advisor:
             return
         for _ in range(updates):
             places = self._rng.integers(self._rows.filled, size=self.settings.batch)
-            self.state, self.metrics, trusted = self._told.learn(
+            self.state, self.metrics, self._trusted = self._told.learn(
                 self.state, self._rows.at(places)
             )
-            self._trusted = trusted
 
     def weights(self, obs: np.ndarray) -> np.ndarray:
         """a(s) for many observations; the last column is the own model's, if any."""
@@ -131,6 +99,24 @@ class Advisor:
         phi, advice = self._told.potential(self.state, rows)
         self._check(np.asarray(advice), rows)
         return np.asarray(phi)
+
+    def action_potential(
+        self, obs: np.ndarray, action: np.ndarray, precision: float | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Φ(s, a) for many continuous actions in [−1, 1], and its slope in the action.
+
+        Args:
+            obs: rows of observations.
+            action: as many rows.
+            precision: of the kernel on actions; by default 1/d for d components.
+        """
+        rows, actions = self._states(obs), self._actions(action)
+        sharp = 1.0 / actions.shape[1] if precision is None else precision
+        kernel = Gaussian(sharp, normalised=False)
+        found = self._told.near(self.state, rows, actions, kernel)
+        phi, slope, advice = map(np.asarray, found)
+        self._check(advice, rows)
+        return phi, slope
 
     def draw(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What a source drawn from the mixture would do, and whether one was drawn.
@@ -184,7 +170,7 @@ class Advisor:
     def _tell(self, library: SourceLibrary) -> None:
         self.library = library
         mixture = make_mixture(library, self.spec, self.settings)
-        self._told = CompiledAdvice(library.experts, mixture)
+        self._told = compile_advice(library.experts, mixture)
 
     def _ask(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = self._states(obs)

@@ -74,7 +74,13 @@ class ShapedReward(gymnasium.Wrapper):
         if self._obs is None:
             raise ResetNeeded("call reset before the first step")
         obs, reward, terminated, truncated, info = self.env.step(action)
-        rows = (self._obs, action, float(reward), obs, terminated, truncated)
-        shaped, told = self._shaper.shape(*(np.array([part]) for part in rows))
+        shaped, told = self._shaper.shape(
+            obs=self._obs[None],
+            actions=np.array([action]),
+            rewards=np.array([float(reward)]),
+            next_obs=np.array([obs]),
+            terminated=np.array([terminated]),
+            truncated=np.array([truncated]),
+        )
         self._obs = np.array(obs)
         return obs, float(shaped[0]), terminated, truncated, {**info, **told[0]}

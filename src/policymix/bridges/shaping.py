@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from policymix.bridges.advisor import Advisor
+from policymix.bridges.compiled_advice import in_unit
 from policymix.core.errors import PolicymixError
 from policymix.core.types import Discrete
 
@@ -125,8 +126,5 @@ def action_values(
     if isinstance(space, Discrete):
         phi = advisor.potential(obs)
         return phi[np.arange(len(phi)), np.asarray(actions, int).ravel()]
-    weights, advice = advisor.advice(obs)
-    unit = (np.array(space.high) - np.array(space.low)) / 2
-    gaps = (advice - np.asarray(actions).reshape(len(advice), 1, -1)) / unit
-    sharp = 1.0 / len(unit) if precision is None else precision
-    return np.sum(weights * np.exp(-sharp * np.sum(gaps**2, axis=2)), axis=1)
+    scaled = in_unit(space, np.reshape(actions, (len(obs), -1)))
+    return advisor.action_potential(obs, scaled, precision)[0]

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from policymix.core import encoders, kernels, networks
 from policymix.core.encoders import AbstractEncoder, Identity, OneHot
-from policymix.core.errors import FileFormatError, SourceError
+from policymix.core.errors import SourceError
 from policymix.core.kernels import AbstractKernel
 from policymix.core.types import Action, Box, Discrete, Observation, Space, TaskSpec
 from policymix.environments.registry import known_domain
@@ -21,15 +21,8 @@ from policymix.sources import dynamics, policies
 from policymix.sources.adapt import adapt
 from policymix.sources.checks import check_names, check_source, probe_observations
 from policymix.sources.experts import Experts, SourceTask, stack_alike
-from policymix.storage.folders import (
-    MANIFEST,
-    RESTORE,
-    pack,
-    read_arrays,
-    read_manifest,
-    write_folder,
-)
-from policymix.storage.records import Reader, RecordError, to_record
+from policymix.storage.folders import pack, read_folder, write_folder
+from policymix.storage.records import Reader, RecordError, blaming, to_record
 
 FORMAT, VERSION = "policymix source library", 1
 KINDS = (
@@ -147,18 +140,13 @@ class SourceLibrary:
 
 def read_library_folder(folder: Path) -> tuple[SourceLibrary, dict[str, Any]]:
     """A library, and what was written down when it was saved."""
-    manifest = read_manifest(folder, FORMAT, VERSION)
-    facts = manifest.get("facts")
-    if not isinstance(facts, dict):
-        raise FileFormatError(folder / MANIFEST, "facts", "not an object", RESTORE)
-    reader = Reader(kinds_of(facts.get("domain")), read_arrays(folder, manifest))
-    try:
+    manifest, arrays = read_folder(folder, FORMAT, VERSION)
+    with blaming(folder, "sources"):
+        facts = manifest.get("facts")
+        if not isinstance(facts, dict):
+            raise RecordError("facts", "not an object")
+        reader = Reader(kinds_of(facts.get("domain")), arrays)
         return read_library(manifest, reader), facts
-    except RecordError as error:
-        field, problem = error.field, error.problem
-    except SourceError as error:
-        field, problem = "sources", str(error)
-    raise FileFormatError(folder / MANIFEST, field, problem, RESTORE)
 
 
 def kinds_of(domain: Any) -> tuple[type, ...]:

@@ -145,6 +145,14 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> dict[str, np.ndarray]
         raise FileFormatError(path, "header", f"no arrays ({error})", RESTORE) from None
 
 
+def read_folder(
+    folder: Path, form: str, version: int
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The verified facts and arrays of a folder that `pack` described."""
+    manifest = read_manifest(folder, form, version)
+    return manifest, read_arrays(folder, manifest)
+
+
 def read_bytes(path: Path, limit: int) -> bytes:
     """A file of at most so many bytes, or an error that names it."""
     try:

@@ -9,15 +9,18 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from policymix.core.errors import PolicymixError
+from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.settings import Settings
+from policymix.storage.folders import MANIFEST, RESTORE
 
 LATER = {"own_model"}
 """Settings that older files do not have."""
@@ -30,6 +33,25 @@ class RecordError(PolicymixError, ValueError):
         self.field = field
         self.problem = problem
         super().__init__(f"{field}: {problem}")
+
+
+@contextmanager
+def blaming(folder: Path, part: str) -> Iterator[None]:
+    """While a folder's facts are read: whatever is wrong with them is told as such.
+
+    Args:
+        folder: that is read.
+        part: of its facts, to be named where the mistake is in no single field.
+    """
+    try:
+        yield
+    except RecordError as error:
+        field, problem = error.field, error.problem
+    except (PolicymixError, AttributeError, LookupError, TypeError) as error:
+        field, problem = part, str(error)
+    else:
+        return
+    raise FileFormatError(folder / MANIFEST, field, problem, RESTORE)
 
 
 def to_record(value: Any, field: str, arrays: dict[str, np.ndarray]) -> Any:

@@ -15,22 +15,21 @@ from jaxtyping import Array
 
 from policymix.beliefs.belief import Belief
 from policymix.core.encoders import AbstractEncoder
-from policymix.core.errors import FileFormatError, PolicymixError
+from policymix.core.errors import PolicymixError
 from policymix.core.settings import Settings
 from policymix.core.types import Discrete
 from policymix.environments.domain import score_of
 from policymix.environments.registry import find_domain
 from policymix.methods.recipes import find_recipe, recipes
 from policymix.sources.library import kinds_of, library_record, read_library
-from policymix.storage.folders import (
-    MANIFEST,
-    RESTORE,
-    pack,
-    read_arrays,
-    read_manifest,
-    write_folder,
+from policymix.storage.folders import pack, read_folder, write_folder
+from policymix.storage.records import (
+    Reader,
+    RecordError,
+    blaming,
+    read_settings,
+    to_record,
 )
-from policymix.storage.records import Reader, RecordError, read_settings, to_record
 from policymix.training.setup import build_problem
 from policymix.training.step import LearningSetup, Trial, begin, greedy
 from policymix.training.task import TransferTask, prepare
@@ -119,17 +118,10 @@ class TrainedAgent:
             task: what the agent was trained on, if its sources could not be saved.
         """
         task = None if task is None else prepare(task)
-        facts = read_manifest(Path(folder), FORMAT, VERSION)
-        arrays = read_arrays(Path(folder), facts)
+        facts, arrays = read_folder(Path(folder), FORMAT, VERSION)
         _check_task(Path(folder), facts, task)
-        try:
+        with blaming(Path(folder), "facts"):
             return _read(cls, facts, arrays, task)
-        except RecordError as error:
-            field, problem = error.field, error.problem
-        except (PolicymixError, AttributeError, LookupError, TypeError) as error:
-            field, problem = "facts", str(error)
-        path = Path(folder) / MANIFEST
-        raise FileFormatError(path, field, problem, RESTORE)
 
     def _act(self, obs: np.ndarray) -> np.ndarray:
         arrays, rest = eqx.partition(self.setup, eqx.is_array)

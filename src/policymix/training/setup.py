@@ -1,27 +1,16 @@
 """From a task, a method and settings to what a trial is made of."""
 
-import jax.numpy as jnp
-
 from policymix.agents.base import AbstractAgent, AbstractLearner
 from policymix.agents.caps import CAPS
 from policymix.agents.dqn import DQN
 from policymix.agents.q_learning import QLearning
-from policymix.beliefs.mixture import AbstractMixture
-from policymix.beliefs.network import NetworkMixture
-from policymix.beliefs.own_model import (
-    AbstractOwnModel,
-    OwnNetwork,
-    OwnSoftmax,
-    WithOwnModel,
-)
+from policymix.beliefs.build import make_mixture
 from policymix.core.encoders import AbstractEncoder, Identity, OneHot, Standardise
 from policymix.core.errors import PolicymixError
-from policymix.core.kernels import Gaussian
 from policymix.core.settings import Settings
-from policymix.core.types import Box, Discrete, TaskSpec
+from policymix.core.types import Box, Discrete
 from policymix.methods.behaviours import Epsilon
 from policymix.methods.recipes import Given, Method, Recipe, find_recipe
-from policymix.sources.dynamics import LogDensity
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
 from policymix.training.step import LearningSetup
@@ -106,33 +95,3 @@ def value_encoder(experts: Experts) -> AbstractEncoder:
         return OneHot(experts.spec.observation.n)
     scaled = isinstance(experts.encoder, Standardise)
     return experts.encoder if scaled else Identity()
-
-
-def make_mixture(
-    library: SourceLibrary, spec: TaskSpec, settings: Settings
-) -> AbstractMixture:
-    """The paper's network over encoded observations; with `own_model` one more."""
-    encoder, observation = library.experts.encoder, spec.observation
-    kind = int if isinstance(observation, Discrete) else float
-    inputs = encoder(jnp.zeros(observation.shape, kind)).size
-    mixture = NetworkMixture(
-        *(encoder, len(library) + settings.own_model, inputs),
-        *(settings.mixture_layers, settings.mixture_rate, settings.epochs),
-    )
-    if not settings.own_model:
-        return mixture
-    return WithOwnModel(mixture, make_own_model(library, spec, inputs))
-
-
-def make_own_model(
-    library: SourceLibrary, spec: TaskSpec, inputs: int
-) -> AbstractOwnModel:
-    """A model of the target, judged by the kernel of the sources."""
-    encoder, action = library.experts.encoder, spec.action
-    num_actions = action.n if isinstance(action, Discrete) else action.shape[0]
-    if isinstance(spec.observation, Discrete):
-        return OwnSoftmax(encoder, inputs, num_actions, spec.observation.n)
-    judged = (s for s in library.sources if not isinstance(s.dynamics, LogDensity))
-    first = next(judged, None)
-    kernel = Gaussian() if first is None else first.kernel
-    return OwnNetwork(encoder, kernel, inputs, num_actions)

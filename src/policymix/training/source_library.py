@@ -18,7 +18,8 @@ from policymix.environments.episodes import collect
 from policymix.environments.registry import find_domain, load
 from policymix.sources.dynamics import LogDensity
 from policymix.sources.experts import SourceTask
-from policymix.sources.fitting.fit import Transitions, errors
+from policymix.sources.fitting.data import Transitions
+from policymix.sources.fitting.fit import errors
 from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import policy_of
 

@@ -16,7 +16,8 @@ from policymix.core.errors import DomainError, SourceError
 from policymix.core.networks import init_mlp
 from policymix.environments.episodes import Sampled
 from policymix.sources.dynamics import UNKNOWN
-from policymix.sources.fitting.fit import Transitions, split, stop_early
+from policymix.sources.fitting.data import Transitions, split
+from policymix.sources.fitting.fit import stop_early
 
 EPISODES, LENGTH = 40, 50
 TURN = np.array([[0.8, 0.5], [-0.5, 0.8]])

@@ -1,1 +1,4 @@
-"""Stable-Baselines3: learners that take advice, vector wrappers, conversion."""
+"""Stable-Baselines3's networks, learners and environments, advised by sources.
+
+Import the names from `policymix.bridges.stable_baselines3`.
+"""

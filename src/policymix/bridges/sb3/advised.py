@@ -203,6 +203,8 @@ def _read_advisor(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             return json.loads(archive.read(FACTS)), load(archive.read(ARRAYS))
     except (KeyError, zipfile.BadZipFile) as error:
         raise FileFormatError(
-            *(place, "file", f"no advised learner ({error})"),
+            place,
+            "file",
+            f"no advised learner ({error})",
             "Give a file that MarsDQN, MarsSAC, MapseDQN or MapseSAC saved",
         ) from None

@@ -8,11 +8,8 @@ stale. In the explicit form they return Q for learning and Q⁺ for decisions.
 
 from typing import Any, Literal
 
-import numpy as np
-
 from policymix.bridges.advisor import Advisor
 from policymix.core.errors import MissingExtraError
-from policymix.core.types import Discrete
 
 try:
     import torch
@@ -30,11 +27,7 @@ class Guide:
 
     def __init__(self, advisor: Advisor, form: MarsForm, precision: float | None):
         self.advisor, self.form, self.scale = advisor, form, 0.0
-        self.learns = form == "lookahead"
-        space = advisor.spec.action
-        if not isinstance(space, Discrete):
-            self._low, self._high = np.array(space.low), np.array(space.high)
-            self._sharp = 1.0 / len(self._low) if precision is None else precision
+        self.learns, self.precision = form == "lookahead", precision
 
     def values(self, obs: torch.Tensor) -> torch.Tensor:
         """c·Φ(s, ·)."""
@@ -43,15 +36,29 @@ class Guide:
 
     def value(self, obs: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
         """c·Φ(s, a) for actions in [−1, 1]; gradients flow to the action."""
-        weights, advice = self.advisor.advice(obs.detach().cpu().numpy())
-        scaled = 2.0 * (advice - self._low) / (self._high - self._low) - 1.0
-        weights, scaled = (
-            torch.tensor(part, dtype=action.dtype, device=action.device)
-            for part in (weights, scaled)
-        )
-        gaps = torch.sum((scaled - action[:, None, :]) ** 2, dim=2)
-        phi = torch.sum(weights * torch.exp(-self._sharp * gaps), dim=1, keepdim=True)
+        phi: Any = ActionPotential.apply(action, obs, self)
         return self.scale * phi
+
+
+class ActionPotential(torch.autograd.Function):
+    """Φ(s, a) and its slope, which JAX knows, for torch."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, action: torch.Tensor, obs: torch.Tensor, guide: Guide
+    ) -> torch.Tensor:
+        """A column of Φ."""
+        rows, actions = obs.cpu().numpy(), action.cpu().numpy()
+        found = guide.advisor.action_potential(rows, actions, guide.precision)
+        phi, slope = (torch.tensor(part).to(action) for part in found)
+        ctx.save_for_backward(slope)
+        return phi[:, None]
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: torch.Tensor) -> tuple[Any, ...]:
+        """Only the action has a gradient."""
+        (slope,) = ctx.saved_tensors
+        return upstream[0] * slope, None, None
 
 
 class AdvisedQNetwork(QNetwork):

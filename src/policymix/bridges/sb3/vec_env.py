@@ -106,8 +106,12 @@ class VecShapedReward(VecEnvWrapper):
             next_obs[place] = infos[place]["terminal_observation"]
         truncated = np.array([i.get("TimeLimit.truncated", False) for i in infos])
         shaped, told = self._shaper.shape(
-            *(self._obs, self._actions, np.asarray(rewards), next_obs),
-            *(dones & ~truncated, truncated),
+            obs=self._obs,
+            actions=self._actions,
+            rewards=np.asarray(rewards),
+            next_obs=next_obs,
+            terminated=dones & ~truncated,
+            truncated=truncated,
         )
         self._obs = np.array(obs)
         merged = [{**info, **more} for info, more in zip(infos, told, strict=True)]

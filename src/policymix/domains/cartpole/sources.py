@@ -12,12 +12,8 @@ from policymix.environments.copies import DomainTasks, Policy
 from policymix.environments.episodes import disturbed, play
 from policymix.sources.dynamics import NetworkDynamics
 from policymix.sources.experts import SourceTask
-from policymix.sources.fitting.fit import (
-    Assemble,
-    FitSettings,
-    Transitions,
-    fit_network,
-)
+from policymix.sources.fitting.data import SHARE, Transitions, split
+from policymix.sources.fitting.fit import Assemble, ModelSettings, fit_network
 from policymix.sources.policies import GreedyPolicy
 from policymix.training.source_policy import (
     Judge,
@@ -35,7 +31,7 @@ POLICY = PolicySettings(
     evaluate_every=4_000,
     finalists=8,
 )
-FIT = FitSettings(steps=30_000, batch=256)
+FIT = ModelSettings(max_steps=30_000, patience=None, batch=256)
 PRECISION = 5e5
 
 
@@ -52,11 +48,11 @@ def train_source(
     fit = fit_network(
         standardised(data, tasks.num_actions),
         (8, 50, 50, 4),
-        data,
+        split(data, SHARE, seed)[0],
         Identity(),
         FIT,
         seed,
-        begin(f"{name}: dynamics", FIT.steps, "loss"),
+        begin(f"{name}: dynamics", FIT.max_steps, "loss"),
     )
     policy = GreedyPolicy(trained.network, Identity())
     return SourceTask(name, policy, fit.model, Gaussian(PRECISION)), POLICY.samples

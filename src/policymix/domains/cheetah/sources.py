@@ -11,20 +11,12 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from policymix.core.errors import FileFormatError
 from policymix.domains.cheetah.task import FAMILY, make_cheetah, set_cheetah
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import KINDS, SourceLibrary
 from policymix.sources.simulators import Simulator
-from policymix.storage.folders import (
-    MANIFEST,
-    RESTORE,
-    pack,
-    read_arrays,
-    read_manifest,
-    write_folder,
-)
-from policymix.storage.records import Reader, RecordError, to_record
+from policymix.storage.folders import pack, read_folder, write_folder
+from policymix.storage.records import Reader, blaming, to_record
 
 FORMAT, VERSION = "policymix policies", 1
 
@@ -53,15 +45,12 @@ def save_policies(
 
 def load_policies(folder: Path) -> dict[str, eqx.Module]:
     """Read a folder of policies; no code in it is ever executed."""
-    manifest = read_manifest(folder, FORMAT, VERSION)
-    reader = Reader(KINDS, read_arrays(folder, manifest))
-    try:
+    manifest, arrays = read_folder(folder, FORMAT, VERSION)
+    with blaming(folder, "policies"):
+        reader = Reader(KINDS, arrays)
         policies = {
             name: reader.read(record, name, eqx.Module)
             for name, record in manifest["policies"].items()
         }
         reader.finish()
-    except RecordError as error:
-        path = folder / MANIFEST
-        raise FileFormatError(path, error.field, error.problem, RESTORE) from None
-    return policies
+        return policies

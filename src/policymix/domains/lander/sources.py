@@ -17,7 +17,8 @@ from policymix.environments.copies import HostTasks, Policy
 from policymix.environments.episodes import Episode, disturbed, play
 from policymix.sources.dynamics import BoundedDynamics, CoveredDynamics, NetworkDynamics
 from policymix.sources.experts import SourceTask
-from policymix.sources.fitting.fit import FitSettings, Transitions, fit_network
+from policymix.sources.fitting.data import SHARE, Transitions, split
+from policymix.sources.fitting.fit import ModelSettings, fit_network
 from policymix.sources.policies import GreedyPolicy
 from policymix.training.source_policy import (
     Judge,
@@ -31,7 +32,7 @@ POLICIES = {
     "land": PolicySettings(samples=800_000, hidden=(120, 100)),
     "low-mass": PolicySettings(samples=300_000, hidden=(120, 100)),
 }
-FIT = FitSettings(steps=30_000, batch=128)
+FIT = ModelSettings(max_steps=30_000, patience=None, batch=128)
 KERNEL = Gaussian(5e5)
 SEEN = 2_000
 JOURNEYS = 100
@@ -66,11 +67,11 @@ def train_source(
     fit = fit_network(
         assemble,
         (12, 100, 100, 8),
-        Transitions(*map(jnp.asarray, columns)),
+        split(Transitions(*map(jnp.asarray, columns)), SHARE, seed)[0],
         Clip(),
         FIT,
         seed,
-        begin(f"{name}: dynamics", FIT.steps, "loss"),
+        begin(f"{name}: dynamics", FIT.max_steps, "loss"),
     )
     policy = GreedyPolicy(trained.network, Identity())
     seen, steps = journey_states(name, make, trained.host, seed)

@@ -1,7 +1,6 @@
 """A source's dynamics from transitions, a recorded dataset or an environment."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -9,50 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from policymix.core.encoders import AbstractEncoder, Standardise, standardise
-from policymix.core.errors import SourceError
-from policymix.core.networks import MLP, absorb, init_mlp
+from policymix.core.encoders import Standardise, standardise
+from policymix.core.networks import MLP, absorb
 from policymix.core.progress import bars
 from policymix.sources.dynamics import NetworkDynamics, fit_table
-from policymix.sources.fitting.data import checked, count, gather
-from policymix.sources.fitting.fit import (
-    CHUNK,
-    Assemble,
-    FitSettings,
-    Transitions,
-    error_of,
-    errors,
-    improve,
-    split,
-    stop_early,
-)
-
-SHARE = 0.1
-"""Of all transitions: held out for the error, and as many for early stopping."""
-
-
-@dataclass(frozen=True)
-class ModelSettings:
-    """How a network learns, and when it stops."""
-
-    max_steps: int = 30_000
-    """Updates at most, in chunks of 1,000 with a check after each."""
-    patience: int = 5
-    """Checks without an improvement of 1 % after which training ends."""
-    batch: int = 256
-    learning_rate: float = 1e-3
-    penalty: float = 1e-6
-
-    def __post_init__(self):
-        if self.max_steps < CHUNK or self.max_steps % CHUNK:
-            raise SourceError(
-                f"max_steps is {self.max_steps}. Give a multiple of {CHUNK:,}"
-            )
-        for name in ("patience", "batch", "learning_rate"):
-            if getattr(self, name) <= 0:
-                raise SourceError(
-                    f"{name} is {getattr(self, name)}. Give more than zero"
-                )
+from policymix.sources.fitting.data import SHARE, Transitions, checked, count, split
+from policymix.sources.fitting.fit import ModelSettings, errors, fit_network
+from policymix.sources.fitting.gather import gather
 
 
 class FittedDynamics(NamedTuple):
@@ -154,56 +116,15 @@ def _fit_network(
     assemble = Assembly(units, action_units)
     size = units.centre.size
     sizes = (size + action_units.centre.size, *layers, size)
-    network, steps = train_network(
-        *("dynamics", assemble, sizes, rest, units, settings, seed, progress)
-    )
-    model = assemble(network)
+    with bars(quiet=not progress) as begin:
+        advance = begin("dynamics", settings.max_steps, "error")
+        model, steps = fit_network(
+            assemble, sizes, rest, units, settings, seed, advance
+        )
+    error, still = errors(model, unseen, units)
     gaps = jax.vmap(model)(unseen.obs, unseen.action) - unseen.next_obs
     components = np.sqrt(np.mean(np.square(gaps), axis=0))
-    return FittedDynamics(model, *errors(model, unseen, units), components, steps)
-
-
-def train_network(
-    name: str,
-    assemble: Assemble,
-    sizes: tuple[int, ...],
-    data: Transitions,
-    units: AbstractEncoder,
-    settings: ModelSettings,
-    seed: int,
-    progress: bool,
-) -> tuple[MLP, int]:
-    """The network that was best on a share of the data set apart, and the updates.
-
-    Args:
-        name: of the bar.
-        assemble: makes a model of a network.
-        sizes: topology of the network.
-        data: to learn from and to stop by.
-        units: of the model's predictions.
-        settings: see there.
-        seed: of the split, the network and its batches.
-        progress: whether to show a bar.
-    """
-    if len(sizes) < 3 or min(sizes) < 1:
-        raise SourceError(f"layers are {sizes[1:-1]}. Give the width of at least one")
-    training, stopping = split(data, SHARE / (1 - SHARE), seed)
-    init_key, batch_key = jax.random.split(jax.random.key(seed))
-    rates = FitSettings(
-        settings.max_steps, settings.batch, settings.learning_rate, settings.penalty
-    )
-    stages = improve(
-        assemble, init_mlp(init_key, sizes), training, units, rates, batch_key
-    )
-    with bars(quiet=not progress) as begin:
-        advance = begin(name, settings.max_steps, "error")
-        network, checks = stop_early(
-            (network for network, _ in stages),
-            lambda network: error_of(assemble(network), stopping, units),
-            settings.patience,
-            lambda error: advance(CHUNK, error),
-        )
-    return network, checks * CHUNK
+    return FittedDynamics(model, error, still, components, steps)
 
 
 def _fit_table(

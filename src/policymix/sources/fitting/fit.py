@@ -1,16 +1,18 @@
-"""How a source's model is learned from transitions, with its held-out error."""
+"""How a network is fitted to transitions, and when that ends.
+
+One loop serves all: `fit_dynamics`, `fit_policy` and the sources of the domains.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array
 
 from policymix.core.encoders import AbstractEncoder
 from policymix.core.errors import SourceError
@@ -18,48 +20,47 @@ from policymix.core.networks import MLP, init_mlp, squared_weights
 from policymix.core.optimise import OptimiserState, begin, descend
 from policymix.core.progress import Advance
 from policymix.core.types import Key, Scalar
+from policymix.sources.fitting.data import SHARE, Transitions, split
 
 CHUNK = 1_000
 GAIN = 0.01
 """The share by which an error must shrink for training to be worth its while."""
 
 T = TypeVar("T")
-
-
-class Transitions(NamedTuple):
-    """What a model learns from, one row each."""
-
-    obs: Float[Array, "samples d"]
-    action: Int[Array, " samples"] | Float[Array, "samples act"]
-    next_obs: Float[Array, "samples d"]
-
-    def rows(self, index: np.ndarray) -> "Transitions":
-        """Some of them."""
-        return Transitions(*(jnp.asarray(part[index]) for part in self))
+Assemble = Callable[[MLP], Callable]
+"""From a network to a model (obs, action) -> next_obs."""
 
 
 @dataclass(frozen=True)
-class FitSettings:
-    """The paper's Adam and L2; steps and batches are ours."""
+class ModelSettings:
+    """How a network learns, by the paper's Adam and L2, and when it stops."""
 
-    steps: int = 30_000
-    batch: int = 128
+    max_steps: int = 30_000
+    """Updates at most, in chunks of 1,000 with a check after each."""
+    patience: int | None = 5
+    """Checks without an improvement of 1 % after which training ends; with None no row
+    is set apart for checks, all updates are made, and the last network is kept."""
+    batch: int = 256
     learning_rate: float = 1e-3
     penalty: float = 1e-6
-    held_out: float = 0.1
+
+    def __post_init__(self):
+        if self.max_steps < CHUNK or self.max_steps % CHUNK:
+            raise SourceError(
+                f"max_steps is {self.max_steps}. Give a multiple of {CHUNK:,}"
+            )
+        for name in ("patience", "batch", "learning_rate"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise SourceError(f"{name} is {value}. Give more than zero")
 
 
 class Fit(NamedTuple):
-    """A model and its mean squared error (summed over components) on unseen data."""
+    """A model, and the updates that it took."""
 
-    model: Callable
-    error: float
-    still: float
-    """The error of predicting that nothing changes."""
-
-
-Assemble = Callable[[MLP], Callable]
-"""From a network to a model (obs, action) -> next_obs."""
+    model: Any
+    """As it was assembled."""
+    steps: int
 
 
 def fit_network(
@@ -67,7 +68,7 @@ def fit_network(
     sizes: tuple[int, ...],
     data: Transitions,
     encoder: AbstractEncoder,
-    settings: FitSettings,
+    settings: ModelSettings,
     seed: int,
     advance: Advance,
 ) -> Fit:
@@ -76,20 +77,30 @@ def fit_network(
     Args:
         assemble: makes a model of a network.
         sizes: topology of the network.
-        data: transitions of the source task.
-        encoder: the library's; errors are measured in its units.
+        data: to learn from and to stop by.
+        encoder: errors are measured in its units.
         settings: see there.
-        seed: of the network, the split and the batches.
-        advance: told the steps of every chunk and the latest loss, for progress.
+        seed: of the network, its batches, and the rows that say when to stop.
+        advance: told the steps of every chunk and the latest error, for progress.
     """
-    training, unseen = split(data, settings.held_out, seed)
+    if len(sizes) < 3 or min(sizes) < 1:
+        raise SourceError(f"layers are {sizes[1:-1]}. Give the width of at least one")
     init_key, batch_key = jax.random.split(jax.random.key(seed))
     network = init_mlp(init_key, sizes)
+    if settings.patience is None:
+        stages = improve(assemble, network, data, encoder, settings, batch_key)
+        for network, loss in stages:  # noqa: B007, the last network is used
+            advance(CHUNK, loss)
+        return Fit(assemble(network), settings.max_steps)
+    training, stopping = split(data, SHARE / (1 - SHARE), seed)
     stages = improve(assemble, network, training, encoder, settings, batch_key)
-    for network, loss in stages:  # noqa: B007, the last network is used
-        advance(CHUNK, loss)
-    model = assemble(network)
-    return Fit(model, *errors(model, unseen, encoder))
+    network, checks = stop_early(
+        (network for network, _ in stages),
+        lambda network: error_of(assemble(network), stopping, encoder),
+        settings.patience,
+        lambda error: advance(CHUNK, error),
+    )
+    return Fit(assemble(network), checks * CHUNK)
 
 
 def improve(
@@ -97,14 +108,16 @@ def improve(
     network: MLP,
     data: Transitions,
     encoder: AbstractEncoder,
-    settings: FitSettings,
+    settings: ModelSettings,
     key: Key,
 ) -> Iterator[tuple[MLP, float]]:
     """The network after every chunk of updates, and the mean loss of the chunk."""
-    state = begin(_adam(settings), network)
-    for chunk in range(settings.steps // CHUNK):
+    # Patience changes no update, so the compiled chunk must not depend on it.
+    same = replace(settings, patience=None)
+    state = begin(_adam(same), network)
+    for chunk in range(settings.max_steps // CHUNK):
         chunk_key = jax.random.fold_in(key, chunk)
-        state, loss = _descend(assemble, settings, encoder, state, data, chunk_key)
+        state, loss = _descend(assemble, same, encoder, state, data, chunk_key)
         yield state.parameters, float(loss)
 
 
@@ -143,15 +156,6 @@ def stop_early(
     return best, tried
 
 
-def split(
-    data: Transitions, held_out: float, seed: int
-) -> tuple[Transitions, Transitions]:
-    """Training and unseen transitions, drawn at random."""
-    order = np.random.default_rng(seed).permutation(len(data.obs))
-    unseen = int(held_out * len(order))
-    return data.rows(order[unseen:]), data.rows(order[:unseen])
-
-
 def errors(
     model: Callable, data: Transitions, encoder: AbstractEncoder
 ) -> tuple[float, float]:
@@ -174,7 +178,7 @@ def _mean_square(one: Array, other: Array, encoder: AbstractEncoder) -> float:
 @eqx.filter_jit
 def _descend(
     assemble: Assemble,
-    settings: FitSettings,
+    settings: ModelSettings,
     encoder: AbstractEncoder,
     state: OptimiserState[MLP],
     data: Transitions,
@@ -198,6 +202,6 @@ def _descend(
     return state, jnp.mean(losses)
 
 
-def _adam(settings: FitSettings) -> optax.GradientTransformation:
-    rate = optax.cosine_decay_schedule(settings.learning_rate, settings.steps, 0.01)
+def _adam(settings: ModelSettings) -> optax.GradientTransformation:
+    rate = optax.cosine_decay_schedule(settings.learning_rate, settings.max_steps, 0.01)
     return optax.adam(rate)

@@ -12,9 +12,10 @@ from jaxtyping import Array, Float
 from policymix.core.encoders import Standardise, standardise
 from policymix.core.errors import SourceError
 from policymix.core.networks import MLP, absorb
-from policymix.sources.fitting.data import checked, count, gather, is_environment
-from policymix.sources.fitting.dynamics import SHARE, ModelSettings, train_network
-from policymix.sources.fitting.fit import Transitions, split
+from policymix.core.progress import bars
+from policymix.sources.fitting.data import SHARE, Transitions, checked, count, split
+from policymix.sources.fitting.fit import ModelSettings, fit_network
+from policymix.sources.fitting.gather import gather, is_environment
 from policymix.sources.policies import ClippedPolicy, GreedyPolicy, TablePolicy
 
 
@@ -115,14 +116,13 @@ def _fit_network(
     action_units = alike if discrete else standardise(rest.next_obs)
     assemble = Imitation(standardise(rest.obs), action_units)
     sizes = (rest.obs.shape[1], *layers, width)
-    network, steps = train_network(
-        *("policy", assemble, sizes, rest, action_units, settings, seed, progress)
-    )
-    imitator = assemble(network)
-    policy = _policy(imitator, done, discrete)
+    with bars(quiet=not progress) as begin:
+        advance = begin("policy", settings.max_steps, "error")
+        fit = fit_network(assemble, sizes, rest, action_units, settings, seed, advance)
+    policy = _policy(fit.model, done, discrete)
     answers = jax.vmap(policy)(unseen.obs)
     agreement = _share if discrete else _explained
-    return FittedPolicy(policy, agreement(answers, unseen.next_obs), steps)
+    return FittedPolicy(policy, agreement(answers, unseen.next_obs), fit.steps)
 
 
 def _policy(imitator: Imitator, done: Array, discrete: bool) -> Callable:

@@ -7,7 +7,8 @@ import pytest
 
 from policymix.core.settings import PAPER
 from policymix.experiments.plans import FIGURE_3, LOOKS, Experiment, Part, plan
-from policymix.methods.recipes import Given, find_recipe
+from policymix.methods.method import Given
+from policymix.methods.recipes import find_recipe
 from policymix.training.task import load_task
 
 from support.probes import HELPFUL, MIXED, QUICK

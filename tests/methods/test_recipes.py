@@ -9,7 +9,9 @@ import pytest
 
 from policymix.core.errors import PolicymixError
 from policymix.methods.behaviours import Reuse
-from policymix.methods.recipes import ALWAYS, METHODS, ByMixture, Method, find_recipe
+from policymix.methods.method import Method
+from policymix.methods.recipes import ALWAYS, METHODS, find_recipe
+from policymix.methods.trust import ByMixture
 from policymix.training.compiled import _chunk
 from policymix.training.setup import build_problem
 from policymix.training.step import begin, choose, greedy
@@ -110,7 +112,7 @@ def programs():
 
 
 def mapse_with(reuse):
-    return lambda given: Method(ByMixture(), reuse=Reuse(reuse), arms=ALWAYS)
+    return lambda given: Method(ByMixture(), reuse=Reuse(reuse), leader=ALWAYS)
 
 
 def test_mapse_that_reuses_nothing_acts_as_scratch():

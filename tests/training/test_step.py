@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from policymix.methods.recipes import Fixed, Method
+from policymix.methods.method import Method
+from policymix.methods.trust import Fixed
 from policymix.training.setup import build_problem
 from policymix.training.step import (
     Outcome,
@@ -43,7 +44,7 @@ def begun(method, task=MIXED, obs=0):
 
 
 def see(problem, trial, outcome, action=1, step=0):
-    noise = calm(problem.method.arms.advised.size)
+    noise = calm(problem.method.leader.advised.size)
     choice = jnp.array(action), NOBODY
     return watch(problem, trial, choice, outcome, noise, jnp.array(step))
 

@@ -3,179 +3,34 @@
 A new method is one function that returns a `Method`; see docs/extending.md.
 """
 
-import abc
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
 
-from policymix.beliefs.mixture import AbstractMixture
-from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, NONE, REWARD, Form
+from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD
 from policymix.core.errors import PolicymixError, did_you_mean
-from policymix.core.kernels import as_float
 from policymix.core.settings import Settings
-from policymix.core.types import Observation, Scalar
-from policymix.methods.behaviours import Arms, Reuse
-
-
-class AbstractTrust(eqx.Module):
-    """How far each source is trusted in a state: the weights of Φ."""
-
-    @property
-    def learns(self) -> bool:
-        """Whether a mixture is trained."""
-        return False
-
-    @abc.abstractmethod
-    def weights(
-        self,
-        mixture: AbstractMixture | None,
-        state: Any,
-        obs: Observation,
-        arm: Int[Array, ""],
-    ) -> Float[Array, " n"]:
-        """Weights of the sources."""
-
-
-class ByMixture(AbstractTrust):
-    """a(s), learned by the mixture: the paper's idea."""
-
-    @property
-    def learns(self) -> bool:
-        """The mixture is trained."""
-        return True
-
-    def weights(
-        self,
-        mixture: AbstractMixture | None,
-        state: Any,
-        obs: Observation,
-        arm: Int[Array, ""],
-    ) -> Float[Array, " n"]:
-        """The mixture's."""
-        assert mixture is not None
-        del arm
-        return mixture.weights(state, obs)
-
-
-class Fixed(AbstractTrust):
-    """The same weights everywhere, for instance one source alone."""
-
-    trusted: Float[Array, " n"] = eqx.field(converter=as_float)
-
-    def weights(
-        self, mixture: Any, state: Any, obs: Observation, arm: Int[Array, ""]
-    ) -> Float[Array, " n"]:
-        """Just these."""
-        del mixture, state, obs, arm
-        return self.trusted
-
-
-class ByArm(AbstractTrust):
-    """The source that leads this episode."""
-
-    num_sources: int = eqx.field(static=True)
-
-    def weights(
-        self, mixture: Any, state: Any, obs: Observation, arm: Int[Array, ""]
-    ) -> Float[Array, " n"]:
-        """One-hot; an arm beyond the sources trusts none."""
-        del mixture, state, obs
-        return jax.nn.one_hot(arm, self.num_sources)
-
-
-class ByTruth(AbstractTrust):
-    """The right source, where the domain knows it."""
-
-    find: Callable[[Observation], Int[Array, ""]]
-    num_sources: int = eqx.field(static=True)
-
-    def weights(
-        self, mixture: Any, state: Any, obs: Observation, arm: Int[Array, ""]
-    ) -> Float[Array, " n"]:
-        """One-hot."""
-        del mixture, state, arm
-        return jax.nn.one_hot(self.find(obs), self.num_sources)
-
-
-def _as_form(form: Form) -> Form:
-    """As arrays, so that methods which differ only in their form share a program."""
-    reward, bootstrap, decision = (as_float(part) for part in form)
-    return Form(reward, bootstrap, decision)
-
-
-class Method(eqx.Module):
-    """What a method does with sources, beliefs and values.
-
-    Args:
-        trust: weights of Φ; None uses no potential at all.
-        form: where c·Φ enters, see `potentials`.
-        scale: the c of c·Φ.
-        own: weight of the learner's own values in decisions; 0 follows Φ alone.
-        reuse: how often an action drawn from Φ replaces the learner's.
-        guidance: share of exploration that is led by the sources in turn instead of
-            by random actions.
-        arms: who leads each episode.
-        shapes: whether the form shapes the reward, which needs more of each step.
-        options: whether the agent is CAPS, whose options are the sources.
-    """
-
-    trust: AbstractTrust | None = None
-    form: Form = eqx.field(converter=_as_form, default=NONE)
-    scale: Scalar = eqx.field(converter=as_float, default=0.0)
-    own: Scalar = eqx.field(converter=as_float, default=1.0)
-    reuse: Reuse = Reuse()
-    guidance: Scalar = eqx.field(converter=as_float, default=0.0)
-    arms: Arms = Arms((1.0,))
-    shapes: bool = eqx.field(static=True, default=False)
-    options: bool = eqx.field(static=True, default=False)
-
-    @property
-    def advised(self) -> bool:
-        """Whether the sources are asked at all."""
-        return self.trust is not None or self.options
-
-    @property
-    def contextual(self) -> bool:
-        """Whether a mixture is trained."""
-        return self.trust is not None and self.trust.learns
-
+from policymix.methods.behaviours import Reuse
+from policymix.methods.leaders import UCB1, Gate, Softmax
+from policymix.methods.method import Given, Method, Recipe
+from policymix.methods.trust import ByArm, ByMixture, ByTruth, Fixed
 
 HEAD_START = 10
 """Episodes before the gate may leave the advice: a mixture has to learn first."""
-ALWAYS = Arms((1.0, 1.0))
-"""Advice counts in every episode."""
+ALWAYS = Gate(advised=(1.0, 1.0))
+"""Advice counts in every episode: a gate that is open both ways, so that methods which
+have none share the compiled program of those that have one."""
 
 
-def gate(settings: Settings) -> Arms:
-    """Advice counts in an episode as long as episodes with it return more.
-
-    The default of MARS: a fixed scale follows bad advice for ever.
-    """
-    return Arms(
-        (1.0, 0.0),
+def gate(settings: Settings) -> Gate:
+    """The default of MARS: a fixed scale would follow bad advice for ever."""
+    return Gate(
         bonus=settings.gate_bonus,
         keep=settings.gate_keep,
-        weigh=1.0,
         burden=settings.gate_burden,
         margin=settings.gate_margin,
         patience=settings.gate_patience,
         start=HEAD_START,
     )
-
-
-class Given(NamedTuple):
-    """What a recipe may use."""
-
-    settings: Settings
-    num_sources: int
-    right_source: Callable[[Observation], Int[Array, ""]] | None = None
-
-
-Recipe = Callable[[Given], Method]
 
 
 def scratch(given: Given) -> Method:
@@ -188,47 +43,49 @@ def mars(given: Given) -> Method:
     """Mixture-based advice added to the learner's own values: the default form."""
     settings = given.settings
     return Method(
-        *(ByMixture(), EXPLICIT, settings.scale),
+        trust=ByMixture(),
+        form=EXPLICIT,
+        scale=settings.scale,
         guidance=settings.guidance,
-        arms=gate(settings),
+        leader=gate(settings),
     )
 
 
 def mars_explicit(given: Given) -> Method:
     """The same with a fixed scale: it never gives way to the learner."""
     scale, guidance = given.settings.scale, given.settings.guidance
-    return Method(ByMixture(), EXPLICIT, scale, guidance=guidance, arms=ALWAYS)
+    return Method(ByMixture(), EXPLICIT, scale, guidance=guidance, leader=ALWAYS)
 
 
 def mars_lookahead(given: Given) -> Method:
     """The shaped reward, but act and bootstrap on Q' + cΦ."""
     scale = given.settings.scale
-    return Method(ByMixture(), LOOKAHEAD, scale, arms=ALWAYS, shapes=True)
+    return Method(ByMixture(), LOOKAHEAD, scale, leader=ALWAYS, shapes=True)
 
 
 def mars_reward(given: Given) -> Method:
     """The shaped reward as the paper prints it."""
     scale = given.settings.scale
-    return Method(ByMixture(), REWARD, scale, arms=ALWAYS, shapes=True)
+    return Method(ByMixture(), REWARD, scale, leader=ALWAYS, shapes=True)
 
 
 def mapse(given: Given) -> Method:
     """With probability p_t do what a source drawn from the mixture would do."""
     reuse = Reuse(1.0, by_episode=given.settings.mapse_reuse)
-    return Method(ByMixture(), reuse=reuse, arms=ALWAYS)
+    return Method(ByMixture(), reuse=reuse, leader=ALWAYS)
 
 
 def follow(given: Given) -> Method:
     """Do what the mixture's choice says; no values of one's own."""
     guidance = given.settings.guidance
-    return Method(ByMixture(), EXPLICIT, 1.0, own=0.0, guidance=guidance, arms=ALWAYS)
+    return Method(ByMixture(), EXPLICIT, 1.0, own=0.0, guidance=guidance, leader=ALWAYS)
 
 
 def jumpstart(given: Given) -> Method:
     """The mixture's choice leads the first steps of an episode, fewer each time."""
     settings = given.settings
     reuse = Reuse(1.0, guide=settings.horizon, shrink=settings.jumpstart_shrink)
-    return Method(ByMixture(), reuse=reuse, arms=ALWAYS)
+    return Method(ByMixture(), reuse=reuse, leader=ALWAYS)
 
 
 def oracle(given: Given) -> Method:
@@ -240,7 +97,7 @@ def oracle(given: Given) -> Method:
         )
     trust = ByTruth(given.right_source, given.num_sources)
     settings = given.settings
-    return Method(trust, EXPLICIT, settings.scale, arms=gate(settings))
+    return Method(trust, EXPLICIT, settings.scale, leader=gate(settings))
 
 
 def phi(source: int) -> Recipe:
@@ -249,7 +106,7 @@ def phi(source: int) -> Recipe:
     def recipe(given: Given) -> Method:
         alone = jax.nn.one_hot(source - 1, given.num_sources)
         settings = given.settings
-        return Method(Fixed(alone), EXPLICIT, settings.scale, arms=gate(settings))
+        return Method(Fixed(alone), EXPLICIT, settings.scale, leader=gate(settings))
 
     return recipe
 
@@ -258,17 +115,16 @@ def ucb(given: Given) -> Method:
     """One source leads each episode, picked by UCB1, and is reused as MAPSE does."""
     n = given.num_sources
     reuse = Reuse(1.0, by_episode=given.settings.ucb_reuse)
-    return Method(ByArm(n), reuse=reuse, arms=Arms(jnp.ones(n), bonus=2.0))
+    return Method(ByArm(n), reuse=reuse, leader=UCB1(jnp.ones(n)))
 
 
 def prql(given: Given) -> Method:
     """Policy reuse (Fernández and Veloso 2006): sources or oneself, by softmax."""
     n, settings = given.num_sources, given.settings
-    arms = Arms(
-        jnp.append(jnp.ones(n), 0.0), greed=0.0, growth=settings.prql_growth, noise=1.0
-    )
+    advised = jnp.append(jnp.ones(n), 0.0)
     reuse = Reuse(1.0, by_step=settings.prql_reuse)
-    return Method(ByArm(n), reuse=reuse, arms=arms)
+    leader = Softmax(advised, growth=settings.prql_growth)
+    return Method(ByArm(n), reuse=reuse, leader=leader)
 
 
 def caps(given: Given) -> Method:

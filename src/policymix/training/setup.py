@@ -20,7 +20,8 @@ from policymix.core.kernels import Gaussian
 from policymix.core.settings import Settings
 from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.methods.behaviours import Epsilon
-from policymix.methods.recipes import Given, Method, Recipe, find_recipe
+from policymix.methods.method import Given, Method, Recipe
+from policymix.methods.recipes import find_recipe
 from policymix.sources.dynamics import LogDensity
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from policymix.methods.method import Given as Given
     from policymix.methods.method import Method as Method
     from policymix.methods.recipes import METHODS as METHODS
+    from policymix.methods.recipes import register_method as register_method
     from policymix.methods.theory import value_error_and_bound as value_error_and_bound
     from policymix.sources.dynamics import BoundedDynamics as BoundedDynamics
     from policymix.sources.dynamics import LogDensity as LogDensity
@@ -100,7 +101,7 @@ _HOMES = {
     ),
     "sources.experts": ("SourceTask",),
     "core.kernels": ("Gaussian", "Indicator", "StudentT"),
-    "methods.recipes": ("METHODS",),
+    "methods.recipes": ("METHODS", "register_method"),
     "beliefs.mixture": ("Evidence",),
     "sources.fitting.dynamics": ("FittedDynamics", "ModelSettings", "fit_dynamics"),
     "beliefs.network": ("GaussianPrior", "LaplacePrior", "NetworkMixture"),

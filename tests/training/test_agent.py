@@ -162,7 +162,7 @@ def test_a_folder_is_not_overwritten(wanderer, folder):
 
 def test_a_method_without_a_name_cannot_be_saved(wanderer, tmp_path):
     nameless = replace(wanderer, method="mine")
-    with pytest.raises(PolicymixError, match=r"'mine' has no name .*METHODS"):
+    with pytest.raises(PolicymixError, match=r"'mine' has no name .*register_method"):
         nameless.save(tmp_path / "agent")
     assert not (tmp_path / "agent").exists()
 

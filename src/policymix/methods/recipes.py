@@ -3,6 +3,9 @@
 A new method is one function that returns a `Method`; see docs/extending.md.
 """
 
+import re
+from importlib.metadata import EntryPoint, entry_points
+
 import jax
 import jax.numpy as jnp
 
@@ -147,20 +150,66 @@ METHODS: dict[str, Recipe] = {
     "prql": prql,
     "jumpstart": jumpstart,
 }
-"""By the names of the command line; phi1, phi2, … are one source alone."""
+"""By the names of the command line; phi1, phi2, … are one source alone.
+`register_method` adds to it, and so do the entry points of installed packages."""
+
+GROUP = "policymix.methods"
+"""Entry points by which an installed package offers methods: name = "module:recipe"."""
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def register_method(name: str, recipe: Recipe) -> None:
+    """Give a recipe a name, by which it can be run, saved and loaded.
+
+    Args:
+        name: small letters and digits, words joined by hyphens: "my-method".
+        recipe: a function that takes what is `Given` and returns a `Method`.
+    """
+    if not NAME.fullmatch(name):
+        raise PolicymixError(
+            f"{name!r} is no name for a method: use small letters and digits, words "
+            'joined by hyphens, as in "my-method"'
+        )
+    if name in METHODS or re.fullmatch(r"phi\d+", name):
+        raise PolicymixError(
+            f"the name {name!r} is taken: choose another than {', '.join(METHODS)}, "
+            "phi1, phi2, …"
+        )
+    METHODS[name] = recipe
+
+
+def method_names() -> tuple[str, ...]:
+    """Names of all methods, those that installed packages offer included."""
+    return tuple(METHODS | dict.fromkeys(entry_points(group=GROUP).names))
 
 
 def recipes(num_sources: int) -> dict[str, Recipe]:
-    """All recipes by name, those of single sources included."""
+    """All recipes that are loaded, by name, those of single sources included."""
     return METHODS | {f"phi{i + 1}": phi(i + 1) for i in range(num_sources)}
 
 
 def find_recipe(name: str, num_sources: int) -> Recipe:
-    """The recipe of that name."""
+    """The recipe of that name; a package that offers it is loaded now."""
     known = recipes(num_sources)
     if name in known:
         return known[name]
+    for offered in entry_points(group=GROUP, name=name):
+        register_method(name, _load(offered))
+        return METHODS[name]
+    names = tuple(dict.fromkeys([*known, *method_names()]))
     raise PolicymixError(
-        f"there is no method {name!r}: choose {', '.join(known)}."
-        f"{did_you_mean(name, known)}"
+        f"there is no method {name!r}: choose {', '.join(names)}."
+        f"{did_you_mean(name, names)}"
     )
+
+
+def _load(offered: EntryPoint) -> Recipe:
+    try:
+        return offered.load()
+    except Exception as error:
+        package = offered.dist.name if offered.dist else "an installed package"
+        raise PolicymixError(
+            f"the method {offered.name!r} of {package} cannot be loaded from "
+            f"{offered.value} ({type(error).__name__}: {error}). Mend or remove that "
+            "package"
+        ) from error

@@ -93,8 +93,8 @@ class TrainedAgent:
         """
         if self.method not in recipes(len(self.task.sources)):
             raise PolicymixError(
-                f"the method {self.method!r} has no name to load it by: add its recipe "
-                "to policymix.methods.recipes.METHODS under that name first"
+                f"the method {self.method!r} has no name to load it by: give it one "
+                "with policymix.register_method first"
             )
         arrays: dict[str, np.ndarray] = {}
         facts = {

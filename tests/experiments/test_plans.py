@@ -53,7 +53,12 @@ def test_every_method_of_the_paper_runs_once_with_the_domains_settings(full):
 
 
 def test_every_piece_has_a_recipe(full):
-    given = Given(full.settings, len(full.task.sources), full.task.right_source)
+    given = Given(
+        full.settings,
+        num_sources=len(full.task.sources),
+        horizon=500,
+        right_source=full.task.right_source,
+    )
     for piece in full.pieces:
         method = find_recipe(piece.method, given.num_sources)(given)
         looked_at = bool(full.looks(piece))

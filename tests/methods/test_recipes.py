@@ -148,6 +148,21 @@ def test_mapse_reuses_less_with_each_episode():
     assert likely == [1.0, 0.5, 0.25]
 
 
+def test_a_jumpstart_leads_whole_episodes_of_the_target_at_first():
+    settings = replace(QUICK, jumpstart_shrink=0.5)
+    reuse = build_problem(MIXED, "jumpstart", settings).method.reuse
+    state = ALWAYS.init()
+
+    def led(episode):
+        behaviour = state._replace(episode=jnp.array(episode))
+        steps = range(2 * LONG.horizon)
+        return sum(
+            float(reuse(behaviour._replace(elapsed=jnp.array(t)))) for t in steps
+        )
+
+    assert [led(0), led(1)] == [LONG.horizon, LONG.horizon / 2]
+
+
 def test_one_source_alone_is_mars_with_a_mixture_of_one():
     task = task_of(LONG, [source("only", WRONG, LONG)])
     phi, mars = (build_problem(task, name, QUICK) for name in ("phi1", "mars"))

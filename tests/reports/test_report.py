@@ -307,7 +307,7 @@ def test_every_setting_is_explained(domain, everything, domains):
     assert rows["steps"]["value"] == str(everything[domain].facts["settings"]["steps"])
     changed = rows["steps"]["origin"].startswith("changed for this run")
     assert changed == (PAPER[domain].steps != EVERY * (TESTS - 1))
-    assert rows["horizon"]["origin"].startswith("paper")
+    assert rows["discount"]["origin"].startswith("paper")
 
 
 @DOMAINS

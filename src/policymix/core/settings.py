@@ -9,8 +9,6 @@ class Settings:
 
     steps: int = 50_000
     """Target samples of a trial."""
-    horizon: int = 1_000
-    """Steps after which an episode of the target is cut off."""
     evaluate_every: int = 1_000
     """Samples between two tests."""
     evaluation_episodes: int = 10
@@ -80,7 +78,7 @@ class Settings:
     prql_growth: float = 0.05
     """Of the inverse temperature, per episode."""
     jumpstart_shrink: float = 0.95
-    """Of the guide's horizon, per episode."""
+    """Of the led part of an episode, per episode."""
 
 
 DEFAULTS = Settings(own_model=True, shaped_rate=Settings.learning_rate)

@@ -35,7 +35,6 @@ class Origin(NamedTuple):
 
 ORIGINS = {
     "steps": Origin("", 7),
-    "horizon": Origin("T: maximum roll-out length"),
     "evaluate_every": Origin("", 7),
     "evaluation_episodes": Origin("", 7),
     "discount": Origin("γ: discount factor"),

@@ -63,7 +63,10 @@ class Given(NamedTuple):
 
     settings: Settings
     num_sources: int
+    horizon: int
+    """Steps after which an episode of the target is cut off."""
     right_source: Callable[[Observation], Int[Array, ""]] | None = None
+    """Which source is right in a state, if the domain knows it."""
 
 
 Recipe: TypeAlias = Callable[[Given], Method]

@@ -86,8 +86,8 @@ def follow(given: Given) -> Method:
 
 def jumpstart(given: Given) -> Method:
     """The mixture's choice leads the first steps of an episode, fewer each time."""
-    settings = given.settings
-    reuse = Reuse(1.0, guide=settings.horizon, shrink=settings.jumpstart_shrink)
+    shrink = given.settings.jumpstart_shrink
+    reuse = Reuse(1.0, guide=given.horizon, shrink=shrink)
     return Method(ByMixture(), reuse=reuse, leader=ALWAYS)
 
 

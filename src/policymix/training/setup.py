@@ -19,6 +19,7 @@ from policymix.core.errors import PolicymixError
 from policymix.core.kernels import Gaussian
 from policymix.core.settings import Settings
 from policymix.core.types import Box, Discrete, TaskSpec
+from policymix.environments.targets import horizon_of
 from policymix.methods.behaviours import Epsilon
 from policymix.methods.method import Given, Method, Recipe
 from policymix.methods.recipes import find_recipe
@@ -42,7 +43,15 @@ def build_problem(
     library = task.sources
     spec, count = library.experts.spec, len(library)
     recipe = find_recipe(method, count) if isinstance(method, str) else method
-    made = recipe(Given(settings, count, task.right_source))
+    horizon = horizon_of(task.domain.family().target, task.horizon)
+    made = recipe(
+        Given(
+            settings,
+            num_sources=count,
+            horizon=horizon,
+            right_source=task.right_source,
+        )
+    )
     guided = float(sum(made.form)) > 0.0
     return LearningSetup(
         spec,

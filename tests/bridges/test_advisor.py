@@ -16,7 +16,7 @@ from policymix.core.kernels import Gaussian
 from policymix.core.spaces import spec_of_spaces
 from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.sources.library import SourceLibrary, SourceTask
-from policymix.training.setup import make_mixture
+from policymix.beliefs.build import make_mixture
 
 from support.probes import LONG, MIXED
 from support.slope import (
@@ -52,7 +52,7 @@ def taught(sources=DISCRETE, settings=FAST, updates=150, **options):
 @pytest.mark.parametrize("settings", [FAST, OWN], ids=["sources", "own"])
 def test_potential_is_weights_times_advice(settings):
     advisor = taught(settings=settings, updates=5)
-    mixture = make_mixture(advisor.library, SPEC, settings)
+    mixture = make_mixture(advisor.library, settings)
 
     def phi(obs):
         return potential(

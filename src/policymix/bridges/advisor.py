@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from policymix.beliefs.build import make_mixture
 from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
 from policymix.beliefs.potentials import potential
 from policymix.core.errors import PolicymixError, SourceError
@@ -21,7 +22,6 @@ from policymix.sources.checks import probe_observations
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
 from policymix.sources.units import prepare_sources
-from policymix.training.setup import make_mixture
 
 
 class CompiledAdvice:
@@ -183,7 +183,13 @@ class Advisor:
 
     def _tell(self, library: SourceLibrary) -> None:
         self.library = library
-        mixture = make_mixture(library, self.spec, self.settings)
+        mixture = make_mixture(library, self.settings)
+        if not mixture.replays:
+            raise PolicymixError(
+                f"settings.mixture is {self.settings.mixture!r}, which learns from "
+                "every transition just once, but an advisor learns from replay. Use "
+                'mixture="network"'
+            )
         self._told = CompiledAdvice(library.experts, mixture)
 
     def _ask(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -26,12 +26,12 @@ def our_chunks(
         settings: by default the paper's.
     """
     from policymix.training.run import TrainingRun
-    from policymix.training.setup import build_problem
+    from policymix.training.setup import build_setup
     from policymix.training.task import load_task, prepare
 
     task = prepare(load_task(task) if isinstance(task, str) else task)
     settings = settings or task.domain.settings
-    setup = build_problem(task, method, settings)
+    setup = build_setup(task, method, settings)
     work = TrainingRun(task, method, setup, settings, np.arange(trials))
     length, taken = work.plan.length, 0
 

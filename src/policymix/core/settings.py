@@ -44,6 +44,17 @@ class Settings:
     updates: int | str = "step"
     """One update per "step"; after each "episode" as many as it had steps; or a number
     of updates after each episode."""
+    mixture: str = "network"
+    """What believes: a "network" over states, or "dirichlet", which is exact and keeps
+    beliefs for each of finitely many states."""
+    mixture_prior: str = "uniform"
+    """P(θ) of the mixture's network: "uniform", "gaussian" or "laplace"."""
+    prior_strength: float = 1e-3
+    """Of a prior that is not uniform."""
+    precision: str = "fixed"
+    """Of the kernels: "fixed", "learned" for each source, or learned "per-state"."""
+    concentration: float = 1.0
+    """α of the exact mixture; less than 1 prefers a single source in each state."""
     mixture_layers: tuple[int, ...] = (30, 30)
     """Hidden layers of the mixture's network."""
     mixture_rate: float = 1e-3

@@ -19,7 +19,14 @@ import numpy as np
 from policymix.core.errors import PolicymixError
 from policymix.core.settings import Settings
 
-LATER = {"own_model"}
+LATER = {
+    "own_model",
+    "mixture",
+    "mixture_prior",
+    "prior_strength",
+    "precision",
+    "concentration",
+}
 """Settings that older files do not have."""
 RETIRED = {"horizon"}
 """Settings that only older files have; nothing reads them any more."""

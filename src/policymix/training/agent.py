@@ -31,7 +31,7 @@ from policymix.storage.folders import (
     write_folder,
 )
 from policymix.storage.records import Reader, RecordError, read_settings, to_record
-from policymix.training.setup import build_problem
+from policymix.training.setup import build_setup
 from policymix.training.step import LearningSetup, Trial, begin, greedy
 from policymix.training.task import TransferTask, prepare
 
@@ -162,7 +162,7 @@ def _read(
     settings = read_settings(facts["settings"])
     method = facts["method"]
     find_recipe(method, len(task.sources))
-    setup = build_problem(task, method, settings)
+    setup = build_setup(task, method, settings)
     observation = setup.spec.observation
     zeros = jnp.zeros(observation.shape, float if observation.shape else int)
     shapes = jax.eval_shape(partial(begin, setup), jax.random.key(0), zeros)

@@ -10,7 +10,7 @@ from policymix.methods.method import Recipe
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
 from policymix.training.run import TrainingRun, carry_out
-from policymix.training.setup import build_problem
+from policymix.training.setup import build_setup
 from policymix.training.task import TransferTask, load_task, prepare
 
 
@@ -57,7 +57,7 @@ def train(
     run = TrainingRun(
         task=task,
         name=name,
-        setup=build_problem(task, method, settings),
+        setup=build_setup(task, method, settings),
         settings=settings,
         seeds=np.arange(seed, seed + trials),
     )

@@ -496,7 +496,7 @@ def gate(
     moments: list[tuple[int, float, float]] = []
     for moment in work.run():
         memory = work.loop.trials.memory
-        tested = np.asarray(jax.vmap(work.problem.method.arms.best)(memory))
+        tested = np.asarray(jax.vmap(work.problem.method.leader.best)(memory))
         score = np.mean([row.score for row in moment.rows])
         moments.append((moment.step, float(np.mean(tested == 0)), float(score)))
     return Gate(*map(list, zip(*moments, strict=True)))

@@ -41,11 +41,14 @@ if TYPE_CHECKING:
     from policymix.core.types import Box as Box
     from policymix.core.types import Discrete as Discrete
     from policymix.core.types import TaskSpec as TaskSpec
-    from policymix.methods.behaviours import Arms as Arms
     from policymix.methods.behaviours import Reuse as Reuse
+    from policymix.methods.leaders import UCB1 as UCB1
+    from policymix.methods.leaders import Gate as Gate
+    from policymix.methods.leaders import Softmax as Softmax
+    from policymix.methods.method import Given as Given
+    from policymix.methods.method import Method as Method
     from policymix.methods.recipes import METHODS as METHODS
-    from policymix.methods.recipes import Given as Given
-    from policymix.methods.recipes import Method as Method
+    from policymix.methods.recipes import register_method as register_method
     from policymix.methods.theory import value_error_and_bound as value_error_and_bound
     from policymix.sources.dynamics import BoundedDynamics as BoundedDynamics
     from policymix.sources.dynamics import LogDensity as LogDensity
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
     from policymix.sources.dynamics import TableDynamics as TableDynamics
     from policymix.sources.experts import SourceTask as SourceTask
     from policymix.sources.fitting.dynamics import FittedDynamics as FittedDynamics
-    from policymix.sources.fitting.dynamics import ModelSettings as ModelSettings
+    from policymix.sources.fitting.fit import ModelSettings as ModelSettings
     from policymix.sources.fitting.dynamics import fit_dynamics as fit_dynamics
     from policymix.sources.fitting.policy import FittedPolicy as FittedPolicy
     from policymix.sources.fitting.policy import fit_policy as fit_policy
@@ -76,7 +79,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "methods.behaviours": ("Arms", "Reuse"),
+    "methods.behaviours": ("Reuse",),
+    "methods.leaders": ("UCB1", "Gate", "Softmax"),
+    "methods.method": ("Given", "Method"),
     "beliefs.belief": ("Belief", "gather_evidence", "learn_belief"),
     "training.task": ("TransferTask", "explore", "load_task", "prepare"),
     "training.check": ("Finding", "check_task"),
@@ -96,7 +101,7 @@ _HOMES = {
     ),
     "sources.experts": ("SourceTask",),
     "core.kernels": ("Gaussian", "Indicator", "StudentT"),
-    "methods.recipes": ("METHODS", "Given", "Method"),
+    "methods.recipes": ("METHODS", "register_method"),
     "beliefs.mixture": ("Evidence",),
     "sources.fitting.dynamics": ("FittedDynamics", "ModelSettings", "fit_dynamics"),
     "beliefs.network": ("GaussianPrior", "LaplacePrior", "NetworkMixture"),

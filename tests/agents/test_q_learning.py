@@ -11,7 +11,7 @@ import pytest
 from policymix.agents.base import Experience, Shaping
 from policymix.agents.q_learning import QLearning
 from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD, td_target
-from policymix.training.setup import build_problem
+from policymix.training.setup import build_setup
 
 from support.probes import (
     QUICK,
@@ -79,7 +79,7 @@ def test_truncation_bootstraps_and_termination_does_not():
 def test_untried_actions_have_the_initial_value_and_are_bootstrapped_with_it():
     domain = Corridor()
     task = task_of(domain, [source("only", [1, 1, 1], domain)])
-    agent = build_problem(task, "scratch", replace(QUICK, initial_value=7.0)).agent
+    agent = build_setup(task, "scratch", replace(QUICK, initial_value=7.0)).agent
     table = agent.init(jax.random.key(0))
     np.testing.assert_array_equal(table, np.full((3, 2), 7.0))
     after, _ = agent.update(table, Experience(step(0, 1, 1.0, 1)))

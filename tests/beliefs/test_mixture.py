@@ -16,6 +16,7 @@ from policymix.beliefs.network import (
 )
 from policymix.beliefs.precisions import LearnedPrecision, temper
 from policymix.core.encoders import Identity
+from policymix.core.kernels import Gaussian
 from policymix.core.optimise import OptimiserState
 
 logits_and_likelihoods = st.integers(1, 6).flatmap(
@@ -195,6 +196,18 @@ def test_tempered_likelihood_is_the_sharper_gaussian():
     np.testing.assert_allclose(
         tempered - tempered[0], exact - exact[0], rtol=1e-5, atol=1e-5
     )
+
+
+@pytest.mark.parametrize("normalised", [True, False])
+def test_a_tempered_kernel_is_the_kernel_of_that_precision(normalised, keys):
+    """Exactly, if it is normalised; else up to the constant that it lacks."""
+    errors = jax.random.normal(keys(), (5, 3))
+    kernel = Gaussian(40.0, normalised=normalised)
+    given = jax.vmap(kernel, (0, None))(errors, jnp.zeros(3))
+    tempered = temper(given, jnp.full(5, 0.2), 3, kernel.log_normaliser(3))
+    sharper = jax.vmap(Gaussian(8.0), (0, None))(errors, jnp.zeros(3))
+    lacks = 0.0 if normalised else 3 / 2 * np.log(40.0 / np.pi)
+    np.testing.assert_allclose(tempered + lacks, sharper, rtol=1e-5, atol=1e-4)
 
 
 def residuals_of_two_sources(key, samples=4096):

@@ -53,7 +53,7 @@ def taught(sources=DISCRETE, settings=FAST, updates=150, **options):
 @pytest.mark.parametrize("settings", [FAST, OWN], ids=["sources", "own"])
 def test_potential_is_weights_times_advice(settings):
     advisor = taught(settings=settings, updates=5)
-    mixture = make_mixture(advisor.library, SPEC, settings)
+    mixture = make_mixture(advisor.library, settings)
 
     def phi(obs):
         return potential(

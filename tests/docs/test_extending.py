@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from policymix.training.setup import build_problem
+from policymix.training.setup import build_setup
 
 from support.own_probes import unoptimised as unoptimised
 
@@ -89,7 +89,7 @@ def test_rows_have_the_methods_name(page):
 
 def program(page, method):
     """All that a compilation depends on: structure, shapes and kinds of numbers."""
-    problem = build_problem(page["task"], method, page["small"])
+    problem = build_setup(page["task"], method, page["small"])
     arrays, rest = eqx.partition(problem, eqx.is_array)
     shapes = [(a.shape, a.dtype) for a in jax.tree.leaves(arrays)]
     return jax.tree.structure(arrays), shapes, rest
@@ -109,4 +109,4 @@ def test_the_trust_knows_its_places_and_trains_no_mixture(page):
     weights = page["West"]().weights
     assert weights(None, None, jnp.array([0.2]), jnp.array(0)).tolist() == [1, 0]
     assert weights(None, None, jnp.array([0.8]), jnp.array(0)).tolist() == [0, 1]
-    assert build_problem(page["task"], page["by_place"], page["small"]).mixture is None
+    assert build_setup(page["task"], page["by_place"], page["small"]).mixture is None

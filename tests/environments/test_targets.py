@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from functools import partial
 
 import gymnasium
 import jax.numpy as jnp
@@ -18,6 +19,7 @@ from policymix.environments.targets import (
     EPISODES,
     STEPS,
     first_observations,
+    horizon_of,
     own_variant,
 )
 from policymix.sources.experts import SourceTask
@@ -175,6 +177,14 @@ def test_what_never_ends_is_cut_off_at_the_horizon():
     assert steps_of(made(Line, 7)) == 7
     assert steps_of(made(TimeLimit(Line(), 5), 7)) == 5
     assert steps_of(made(lambda: TimeLimit(Line(), 9), 7)) == 9
+
+
+def test_the_horizon_is_the_targets_own_or_its_time_limit_or_the_default():
+    assert horizon_of(LONG, 7) == LONG.horizon
+    assert horizon_of(lambda: TimeLimit(Own(TimeLimit(Line(), 9), 1.0), 5), 7) == 5
+    assert horizon_of(lambda: Own(TimeLimit(Line(), 9), 1.0), 7) == 9
+    assert horizon_of(partial(gymnasium.make, "CartPole-v1"), 7) == 500
+    assert horizon_of(Line, 7) == 7
 
 
 def test_an_environment_without_its_wrappers_is_cut_off_too():

@@ -17,7 +17,6 @@ for study in STUDIES.values():
 ROOT = Path(__file__).parents[2]
 NAMES = [field.name for field in fields(Settings)]
 TABLE = {
-    "horizon": (300, 500, 1_000),
     "discount": (0.95, 0.98, 0.99),
     "batch": (None, 32, 64),
     "capacity": (None, 5_000, 20_000),

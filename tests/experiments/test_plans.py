@@ -6,7 +6,8 @@ from dataclasses import asdict, replace
 import pytest
 
 from policymix.experiments.plans import Experiment, Part, plan
-from policymix.methods.recipes import Given, find_recipe
+from policymix.methods.method import Given
+from policymix.methods.recipes import find_recipe
 from policymix.training.task import load_task
 
 from support.known import LOOKS, PAPER, SHOWN
@@ -52,7 +53,12 @@ def test_every_method_of_the_paper_runs_once_with_the_domains_settings(full):
 
 
 def test_every_piece_has_a_recipe(full):
-    given = Given(full.settings, len(full.task.sources), full.task.right_source)
+    given = Given(
+        full.settings,
+        num_sources=len(full.task.sources),
+        horizon=500,
+        right_source=full.task.right_source,
+    )
     for piece in full.parts:
         method = find_recipe(piece.method, given.num_sources)(given)
         looked_at = bool(full.looks(piece))

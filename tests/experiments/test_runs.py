@@ -78,7 +78,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
 class Breaking(TrainingRun):
     """Work of which the second method stops after one evaluation."""
 
-    samples = 1  # pyright: ignore[reportAssignmentType]
+    samples = 1  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def __init__(self, name, stop):
         self._name, self._stop = name, stop

@@ -7,11 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from policymix.beliefs.dirichlet import DirichletMixture
 from policymix.core.errors import PolicymixError
 from policymix.methods.behaviours import Reuse
-from policymix.methods.recipes import ALWAYS, METHODS, ByMixture, Method, find_recipe
+from policymix.methods.method import Method
+from policymix.methods.recipes import ALWAYS, METHODS, find_recipe
+from policymix.methods.trust import ByMixture
 from policymix.training.compiled import _chunk
-from policymix.training.setup import build_problem
+from policymix.training.run import TrainingRun
+from policymix.training.setup import build_setup
 from policymix.training.step import begin, choose, greedy
 from policymix.training.train import train
 
@@ -110,20 +114,20 @@ def programs():
 
 
 def mapse_with(reuse):
-    return lambda given: Method(ByMixture(), reuse=Reuse(reuse), arms=ALWAYS)
+    return lambda given: Method(ByMixture(), reuse=Reuse(reuse), leader=ALWAYS)
 
 
 def test_mapse_that_reuses_nothing_acts_as_scratch():
-    alone = actions(build_problem(MIXED, "scratch", QUICK))
-    never = actions(build_problem(MIXED, mapse_with(0.0), QUICK))
-    always = actions(build_problem(MIXED, mapse_with(1.0), QUICK))
+    alone = actions(build_setup(MIXED, "scratch", QUICK))
+    never = actions(build_setup(MIXED, mapse_with(0.0), QUICK))
+    always = actions(build_setup(MIXED, mapse_with(1.0), QUICK))
     np.testing.assert_array_equal(never, alone)
     assert np.any(always != alone)
 
 
 def test_mapse_that_always_reuses_draws_its_action_from_the_mixture():
     """The good source goes right, the bad one left: a(s) are the shares of actions."""
-    problem = build_problem(MIXED, mapse_with(1.0), replace(QUICK, epsilon_floor=1.0))
+    problem = build_setup(MIXED, mapse_with(1.0), replace(QUICK, epsilon_floor=1.0))
     trial = jax.tree.map(lambda x: x[0], trials_of(problem, 1))
     uniforms = (jnp.arange(1000) + 0.5) / 1000
 
@@ -140,22 +144,37 @@ def test_mapse_that_always_reuses_draws_its_action_from_the_mixture():
 
 
 def test_mapse_reuses_less_with_each_episode():
-    reuse = build_problem(MIXED, "mapse", replace(QUICK, mapse_reuse=0.5)).method.reuse
+    reuse = build_setup(MIXED, "mapse", replace(QUICK, mapse_reuse=0.5)).method.reuse
     memory = ALWAYS.init()
     likely = [float(reuse(memory._replace(episode=jnp.array(e)))) for e in range(3)]
     assert likely == [1.0, 0.5, 0.25]
 
 
+def test_a_jumpstart_leads_whole_episodes_of_the_target_at_first():
+    settings = replace(QUICK, jumpstart_shrink=0.5)
+    reuse = build_setup(MIXED, "jumpstart", settings).method.reuse
+    state = ALWAYS.init()
+
+    def led(episode):
+        behaviour = state._replace(episode=jnp.array(episode))
+        steps = range(2 * LONG.horizon)
+        return sum(
+            float(reuse(behaviour._replace(elapsed=jnp.array(t)))) for t in steps
+        )
+
+    assert [led(0), led(1)] == [LONG.horizon, LONG.horizon / 2]
+
+
 def test_one_source_alone_is_mars_with_a_mixture_of_one():
     task = task_of(LONG, [source("only", WRONG, LONG)])
-    phi, mars = (build_problem(task, name, QUICK) for name in ("phi1", "mars"))
+    phi, mars = (build_setup(task, name, QUICK) for name in ("phi1", "mars"))
     chosen = actions(phi)
     np.testing.assert_array_equal(chosen, actions(mars))
     assert set(chosen.tolist()) == {0, 1}
 
 
 def test_follow_ignores_values():
-    problem = build_problem(HELPFUL, "follow", QUICK)
+    problem = build_setup(HELPFUL, "follow", QUICK)
     calms = jax.tree.map(lambda x: jnp.broadcast_to(x, (64, *x.shape)), calm(2))
     trials = trials_of(problem)
     against = trials._replace(agent=jnp.zeros_like(trials.agent).at[:, :, 0].set(1e3))
@@ -165,7 +184,7 @@ def test_follow_ignores_values():
 
 def test_oracle_trusts_the_right_source_alone():
     """Φ = 1 on its action is more than the values' lead, 0.9, of the other."""
-    problem = build_problem(MIXED, "oracle", QUICK)
+    problem = build_setup(MIXED, "oracle", QUICK)
     trials = trials_of(problem)
     left = jnp.zeros_like(trials.agent).at[:, :, 0].set(0.9)
     tested = jax.jit(jax.vmap(lambda trial: greedy(problem, trial, trial.obs)))
@@ -175,7 +194,57 @@ def test_oracle_trusts_the_right_source_alone():
 
 def test_oracle_without_a_right_source_says_what_to_do():
     with pytest.raises(PolicymixError, match="Choose another method"):
-        build_problem(HELPFUL, "oracle", QUICK)
+        build_setup(HELPFUL, "oracle", QUICK)
+
+
+def curve_of(setup, settings=QUICK, steps=300):
+    """Mean scores of two trials of a setup."""
+    settings = replace(settings, steps=steps)
+    run = TrainingRun(
+        task=MIXED, name="mine", setup=setup, settings=settings, seeds=np.arange(2)
+    )
+    return [pause.score for pause in run.pauses()]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"mixture": "dirichlet"},
+        {"mixture": "dirichlet", "own_model": True},
+        {"mixture_prior": "gaussian"},
+        {"mixture_prior": "laplace", "prior_strength": 1e-4},
+    ],
+    ids=str,
+)
+def test_every_mixture_finds_the_good_source(changes):
+    settings = replace(QUICK, **changes)
+    setup = build_setup(MIXED, "mars", settings)
+    assert curve_of(setup, settings)[-1] == pytest.approx(BEST, rel=1e-5)
+
+
+def test_a_mixture_of_ones_own_is_trained_as_it_is_or_made_from_the_sources():
+    mixture = DirichletMixture(LONG.length, 2, concentration=0.5)
+    made = build_setup(MIXED, "mars", QUICK, lambda library, settings: mixture)
+    given = build_setup(MIXED, "mars", QUICK, mixture)
+    assert made.mixture is mixture
+    curve = curve_of(given)
+    settings = replace(QUICK, mixture="dirichlet", concentration=0.5)
+    assert curve == curve_of(build_setup(MIXED, "mars", settings))
+    assert curve[-1] == pytest.approx(BEST, rel=1e-5)
+    assert build_setup(MIXED, "scratch", QUICK, mixture).mixture is None
+
+
+def test_a_mixture_of_another_number_of_sources_is_refused():
+    with pytest.raises(
+        PolicymixError, match=r"weighs 3 components, .*2 sources \(good, bad\)"
+    ):
+        build_setup(MIXED, "mars", QUICK, DirichletMixture(LONG.length, 3))
+
+
+def test_a_mixture_that_learns_once_is_not_updated_after_episodes():
+    settings = replace(QUICK, updates="episode")
+    with pytest.raises(PolicymixError, match=r"DirichletMixture learns .*just once"):
+        build_setup(MIXED, "mars", settings, DirichletMixture(LONG.length, 2))
 
 
 def test_a_misspelt_method_is_guessed():

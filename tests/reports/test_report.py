@@ -308,7 +308,7 @@ def test_every_setting_is_explained(domain, everything, domains):
     assert rows["steps"]["value"] == str(everything[domain].facts["settings"]["steps"])
     changed = rows["steps"]["origin"].startswith("changed for this run")
     assert changed == (PAPER[domain].steps != EVERY * (TESTS - 1))
-    assert rows["horizon"]["origin"].startswith("paper")
+    assert rows["discount"]["origin"].startswith("paper")
 
 
 @DOMAINS
@@ -350,7 +350,9 @@ def test_a_run_of_several_methods_has_a_report(tmp_path):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Reports whose figures are not drawn."""
-    monkeypatch.setattr(figures, "write_figure", lambda folder, name, make: folder / name)
+    monkeypatch.setattr(
+        figures, "write_figure", lambda folder, name, make: folder / name
+    )
 
 
 @pytest.mark.usefixtures("without_figures")

@@ -178,7 +178,6 @@ MISLEADING = task_of(LONG, [source(name, WRONG, LONG) for name in ("one", "two")
 
 QUICK = Settings(
     steps=1_000,
-    horizon=LONG.horizon,
     evaluate_every=100,
     evaluation_episodes=1,
     discount=0.9,

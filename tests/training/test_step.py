@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from policymix.methods.recipes import Fixed, Method
-from policymix.training.setup import build_problem
+from policymix.methods.method import Method
+from policymix.methods.trust import Fixed
+from policymix.training.setup import build_setup
 from policymix.training.step import (
     Outcome,
     begin,
@@ -38,12 +39,12 @@ def outcome_of(next_obs=1, reward=0.5, terminated=False, truncated=False, obs=No
 
 
 def begun(method, task=MIXED, obs=0):
-    problem = build_problem(task, method, QUICK)
+    problem = build_setup(task, method, QUICK)
     return problem, start(problem, jax.random.key(1), jnp.array(obs))
 
 
 def see(problem, trial, outcome, action=1, step=0):
-    noise = calm(problem.method.arms.advised.size)
+    noise = calm(problem.method.leader.advised.size)
     choice = jnp.array(action), NOBODY
     return watch(problem, trial, choice, outcome, noise, jnp.array(step))
 
@@ -160,7 +161,7 @@ def test_guided_exploration_does_what_its_source_does():
     def recipe(given):
         return Method(Fixed([0.5, 0.5]), guidance=0.5)
 
-    problem = build_problem(MIXED, recipe, replace(QUICK, epsilon_start=1.0))
+    problem = build_setup(MIXED, recipe, replace(QUICK, epsilon_start=1.0))
     trial = begin(problem, jax.random.key(0), jnp.array(3))
     noise = calm()._replace(anything=jnp.array(0.99), guide=jnp.array(0.9))
     epsilon = float(problem.epsilon(trial.memory.episode))

@@ -22,7 +22,7 @@ from policymix.training.train import train
 
 from support.probes import LONG, MIXED, QUICK, Corridor, best_return, source, task_of
 
-GREEDY = replace(QUICK, epsilon_start=0.0, epsilon_floor=0.0, horizon=200)
+GREEDY = replace(QUICK, epsilon_start=0.0, epsilon_floor=0.0)
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,8 @@ from policymix.core.optimise import OptimiserState, begin, descend
 from policymix.core.types import Action, DiscreteAction, Key, Observation, Scalar
 
 Model = TypeVar("Model")
+HANDICAP = 2.0
+"""Nats by which a model of one's own must be better, per transition."""
 
 
 class AbstractOwnModel(eqx.Module, Generic[Model]):
@@ -237,7 +239,7 @@ class WithOwnModel(AbstractMixture[OwnModelState]):
 
     mixture: AbstractMixture
     model: AbstractOwnModel
-    handicap: Scalar = eqx.field(converter=as_float, default=2.0)
+    handicap: Scalar = eqx.field(converter=as_float, default=HANDICAP)
 
     def __check_init__(self):
         if self.mixture.replays != self.model.replays:

@@ -1,9 +1,10 @@
 """How sharp a kernel is: fixed, or learned with the mixture (after equation (7)).
 
-A learned precision τ multiplies the kernel's own: the log-likelihood τℓ + d/2 · log τ
-is the normalised Gaussian of precision τν when ℓ comes from an *unnormalised* Gaussian
-kernel of precision ν, up to a constant that all sources share. It is kept within
-bounds, because the likelihood of an exact model grows without limit.
+A learned precision τ multiplies the kernel's own. A Gaussian kernel of precision ν
+gives ℓ = −ν‖error‖² + z, where its normaliser z is d/2 · log(ν/π), or 0 if it has none.
+Then τ(ℓ − z) + z + d/2 · log τ is the Gaussian of precision τν, normalised as ℓ is: the
+normaliser is no part of the error and must not be multiplied. τ is kept within bounds,
+because the likelihood of an exact model grows without limit.
 """
 
 import abc
@@ -12,7 +13,9 @@ import math
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
+
+from policymix.core.kernels import as_float
 
 
 class AbstractPrecision(eqx.Module):
@@ -40,11 +43,9 @@ class FixedPrecision(AbstractPrecision):
     """The kernels' own precision, as in the paper."""
 
     def num_outputs(self, num_sources: int) -> int:
-        """None."""
         return 0
 
     def init(self, num_sources: int) -> Float[Array, " k"]:
-        """None."""
         return jnp.zeros(0)
 
     def apply(
@@ -53,7 +54,6 @@ class FixedPrecision(AbstractPrecision):
         outputs: Float[Array, " m"],
         log_likelihoods: Float[Array, " n"],
     ) -> Float[Array, " n"]:
-        """Return them unchanged."""
         return log_likelihoods
 
 
@@ -64,23 +64,29 @@ def bounded(raw: Float[Array, " n"], low: float, high: float) -> Float[Array, " 
 
 
 def temper(
-    log_likelihoods: Float[Array, " n"], precision: Float[Array, " n"], dimension: int
+    log_likelihoods: Float[Array, " n"],
+    precision: Float[Array, " n"],
+    dimension: ArrayLike,
+    log_normaliser: ArrayLike = 0.0,
 ) -> Float[Array, " n"]:
-    """τℓ + d/2 · log τ."""
-    return precision * log_likelihoods + dimension / 2 * jnp.log(precision)
+    """τ(ℓ − z) + z + d/2 · log τ."""
+    errors = log_likelihoods - log_normaliser
+    return precision * errors + log_normaliser + dimension / 2 * jnp.log(precision)
 
 
 class LearnedPrecision(AbstractPrecision):
     """A learned τᵢ for each source, or τᵢ(s; θ) as a further output of the network.
 
     Args:
-        dimension: of the encoded observation.
+        dimension: of the encoded observation; one number, or one for each source.
+        log_normaliser: of the kernels, see `AbstractKernel.log_normaliser`; likewise.
         per_state: whether the mixture's network gives the precision of each state.
         low: least precision, relative to the kernel's.
         high: greatest precision.
     """
 
-    dimension: int = eqx.field(static=True)
+    dimension: Float[Array, "..."] = eqx.field(converter=as_float)
+    log_normaliser: Float[Array, "..."] = eqx.field(converter=as_float, default=0.0)
     per_state: bool = eqx.field(static=True, default=False)
     low: float = eqx.field(static=True, default=1e-4)
     high: float = eqx.field(static=True, default=1e4)
@@ -108,4 +114,4 @@ class LearnedPrecision(AbstractPrecision):
     ) -> Float[Array, " n"]:
         """Temper each source by its precision."""
         precision = self.precisions(parameters, outputs)
-        return temper(log_likelihoods, precision, self.dimension)
+        return temper(log_likelihoods, precision, self.dimension, self.log_normaliser)

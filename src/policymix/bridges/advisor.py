@@ -169,7 +169,13 @@ class Advisor:
 
     def _tell(self, library: SourceLibrary) -> None:
         self.library = library
-        mixture = make_mixture(library, self.spec, self.settings)
+        mixture = make_mixture(library, self.settings)
+        if not mixture.replays:
+            raise PolicymixError(
+                f"settings.mixture is {self.settings.mixture!r}, which learns from "
+                "every transition just once, but an advisor learns from replay. Use "
+                'mixture="network"'
+            )
         self._told = compile_advice(library.experts, mixture)
 
     def _ask(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -54,7 +54,7 @@ def table_of(results: Results, words: dict[str, str]) -> Table:
     """Scores early, over the run and at its end."""
     facts = results.facts
     title = (
-        f"Transfer-CartPole: {facts['measure']} of {facts['settings']['horizon']}, "
+        f"Transfer-CartPole: {facts['measure']}, "
         f"mean ± standard error of {facts['trials']} trials"
     )
     table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from policymix.core.errors import PolicymixError
 from policymix.core.types import Scalar
 
 
@@ -36,6 +37,18 @@ class AbstractKernel(eqx.Module):
     ) -> Scalar:
         """Log-likelihood of the encoded next observation."""
 
+    def log_normaliser(self, dimension: int) -> Scalar:
+        """Log-likelihood of an exact prediction, where errors count as −ν‖error‖².
+
+        Only such a kernel can be sharpened afterwards: a learned precision multiplies
+        what is left of a log-likelihood without its normaliser.
+        """
+        raise PolicymixError(
+            f"{type(self).__name__} has no precision that could be learned: its "
+            "log-likelihood is no multiple of a squared error. Give the sources "
+            'Gaussian kernels, or set precision="fixed"'
+        )
+
 
 class Gaussian(AbstractKernel):
     """ρ(r) ∝ exp(−ν r²), the paper's choice."""
@@ -49,8 +62,14 @@ class Gaussian(AbstractKernel):
         """−ν‖s' − ŝ'‖², plus d/2 · log(ν/π) when normalised."""
         log_kernel = -self.precision * jnp.sum(jnp.square(next_obs - prediction))
         if self.normalised:
-            log_kernel += prediction.size / 2 * jnp.log(self.precision / jnp.pi)
+            log_kernel += self.log_normaliser(prediction.size)
         return log_kernel
+
+    def log_normaliser(self, dimension: int) -> Scalar:
+        """d/2 · log(ν/π), or nothing if not normalised."""
+        if not self.normalised:
+            return jnp.zeros_like(self.precision)
+        return dimension / 2 * jnp.log(self.precision / jnp.pi)
 
 
 class StudentT(AbstractKernel):

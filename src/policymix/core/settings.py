@@ -9,8 +9,6 @@ class Settings:
 
     steps: int = 50_000
     """Target samples of a trial."""
-    horizon: int = 1_000
-    """Steps after which an episode of the target is cut off."""
     evaluate_every: int = 1_000
     """Samples between two tests."""
     evaluation_episodes: int = 10
@@ -46,6 +44,17 @@ class Settings:
     updates: int | str = "step"
     """One update per "step"; after each "episode" as many as it had steps; or a number
     of updates after each episode."""
+    mixture: str = "network"
+    """What believes: a "network" over states, or "dirichlet", which is exact and keeps
+    beliefs for each of finitely many states."""
+    mixture_prior: str = "uniform"
+    """P(θ) of the mixture's network: "uniform", "gaussian" or "laplace"."""
+    prior_strength: float = 1e-3
+    """Of a prior that is not uniform."""
+    precision: str = "fixed"
+    """Of the kernels: "fixed", "learned" for each source, or learned "per-state"."""
+    concentration: float = 1.0
+    """α of the exact mixture; less than 1 prefers a single source in each state."""
     mixture_layers: tuple[int, ...] = (30, 30)
     """Hidden layers of the mixture's network."""
     mixture_rate: float = 1e-3
@@ -80,7 +89,7 @@ class Settings:
     prql_growth: float = 0.05
     """Of the inverse temperature, per episode."""
     jumpstart_shrink: float = 0.95
-    """Of the guide's horizon, per episode."""
+    """Of the led part of an episode, per episode."""
 
 
 DEFAULTS = Settings(own_model=True, shaped_rate=Settings.learning_rate)

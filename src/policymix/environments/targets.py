@@ -49,7 +49,7 @@ def own_variant(target: Any, horizon: int) -> tuple[Variant, str]:
             f"{name} makes the same environment every time, and trials and tests need "
             "copies. Give a function that makes a new one"
         )
-    limited = _has_limit(environment)
+    limited = limit_of(environment) is not None
     environment.close()
     other.close()
     return (make if limited else partial(_limit, make, horizon)), name
@@ -115,12 +115,28 @@ def _name_of(environment: gymnasium.Env) -> str:
     return type(environment.unwrapped).__name__ if spec is None else spec.id
 
 
-def _has_limit(environment: gymnasium.Env) -> bool:
+def limit_of(environment: gymnasium.Env) -> int | None:
+    """The steps that a time limit around an environment allows; None without one."""
     while isinstance(environment, gymnasium.Wrapper):
         if isinstance(environment, gymnasium.wrappers.TimeLimit):
-            return True
+            return environment._max_episode_steps
         environment = environment.env
-    return False
+    return None
+
+
+def horizon_of(variant: Variant, default: int) -> int:
+    """Steps of the longest episode.
+
+    Args:
+        variant: a domain knows its own; of an environment it is the time limit …
+        default: … or this, where the environment has none.
+    """
+    if isinstance(variant, AbstractDomain):
+        return variant.horizon
+    environment = variant()
+    limit = limit_of(environment)
+    environment.close()
+    return default if limit is None else limit
 
 
 def _limit(make: Callable[[], Any], horizon: int) -> gymnasium.Env:

@@ -35,7 +35,6 @@ class Origin(NamedTuple):
 
 ORIGINS = {
     "steps": Origin("", 7),
-    "horizon": Origin("T: maximum roll-out length"),
     "evaluate_every": Origin("", 7),
     "evaluation_episodes": Origin("", 7),
     "discount": Origin("γ: discount factor"),
@@ -53,6 +52,11 @@ ORIGINS = {
     "double": Origin("", 13),
     "huber": Origin("", 13),
     "updates": Origin("algorithm 2", 6),
+    "mixture": Origin("", 14),
+    "mixture_prior": Origin("", 14),
+    "prior_strength": Origin("", 14),
+    "precision": Origin("", 14),
+    "concentration": Origin("", 14),
     "mixture_layers": Origin("a: topology of mixture"),
     "mixture_rate": Origin("λ: learning rate of mixture"),
     "epochs": Origin("training epochs/batch for mixture"),

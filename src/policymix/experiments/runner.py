@@ -25,7 +25,7 @@ from policymix.storage.folders import canonical, check_new, write_folder
 from policymix.storage.records import read_settings
 from policymix.storage.runs import FACTS, Row, files_of, read_run, write_run
 from policymix.training.run import Pause, TrainingRun, TrialError, carry_out, new_run
-from policymix.training.setup import build_problem
+from policymix.training.setup import build_setup
 from policymix.training.task import TransferTask
 
 PLANNED = (
@@ -65,7 +65,7 @@ def run_methods(
     """
     if len(set(methods)) < len(methods):
         raise PolicymixError(f"a method is named twice in {', '.join(methods)}")
-    setups = {name: build_problem(task, name, settings) for name in methods}
+    setups = {name: build_setup(task, name, settings) for name in methods}
     check_new(out)
     facts = describe(task, methods, settings, seed, trials)
     rows: list[Row] = []

@@ -3,179 +3,37 @@
 A new method is one function that returns a `Method`; see docs/extending.md.
 """
 
-import abc
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import re
+from importlib.metadata import EntryPoint, entry_points
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
 
-from policymix.beliefs.mixture import AbstractMixture
-from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, NONE, REWARD, Form
+from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD
 from policymix.core.errors import PolicymixError, did_you_mean
-from policymix.core.kernels import as_float
 from policymix.core.settings import Settings
-from policymix.core.types import Observation, Scalar
-from policymix.methods.behaviours import Arms, Reuse
-
-
-class AbstractTrust(eqx.Module):
-    """How far each source is trusted in a state: the weights of Φ."""
-
-    @property
-    def learns(self) -> bool:
-        """Whether a mixture is trained."""
-        return False
-
-    @abc.abstractmethod
-    def weights(
-        self,
-        mixture: AbstractMixture | None,
-        state: Any,
-        obs: Observation,
-        arm: Int[Array, ""],
-    ) -> Float[Array, " n"]:
-        """Weights of the sources."""
-
-
-class ByMixture(AbstractTrust):
-    """a(s), learned by the mixture: the paper's idea."""
-
-    @property
-    def learns(self) -> bool:
-        """The mixture is trained."""
-        return True
-
-    def weights(
-        self,
-        mixture: AbstractMixture | None,
-        state: Any,
-        obs: Observation,
-        arm: Int[Array, ""],
-    ) -> Float[Array, " n"]:
-        """The mixture's."""
-        assert mixture is not None
-        del arm
-        return mixture.weights(state, obs)
-
-
-class Fixed(AbstractTrust):
-    """The same weights everywhere, for instance one source alone."""
-
-    trusted: Float[Array, " n"] = eqx.field(converter=as_float)
-
-    def weights(
-        self, mixture: Any, state: Any, obs: Observation, arm: Int[Array, ""]
-    ) -> Float[Array, " n"]:
-        """Just these."""
-        del mixture, state, obs, arm
-        return self.trusted
-
-
-class ByArm(AbstractTrust):
-    """The source that leads this episode."""
-
-    num_sources: int = eqx.field(static=True)
-
-    def weights(
-        self, mixture: Any, state: Any, obs: Observation, arm: Int[Array, ""]
-    ) -> Float[Array, " n"]:
-        """One-hot; an arm beyond the sources trusts none."""
-        del mixture, state, obs
-        return jax.nn.one_hot(arm, self.num_sources)
-
-
-class ByTruth(AbstractTrust):
-    """The right source, where the domain knows it."""
-
-    find: Callable[[Observation], Int[Array, ""]]
-    num_sources: int = eqx.field(static=True)
-
-    def weights(
-        self, mixture: Any, state: Any, obs: Observation, arm: Int[Array, ""]
-    ) -> Float[Array, " n"]:
-        """One-hot."""
-        del mixture, state, arm
-        return jax.nn.one_hot(self.find(obs), self.num_sources)
-
-
-def _as_form(form: Form) -> Form:
-    """As arrays, so that methods which differ only in their form share a program."""
-    reward, bootstrap, decision = (as_float(part) for part in form)
-    return Form(reward, bootstrap, decision)
-
-
-class Method(eqx.Module):
-    """What a method does with sources, beliefs and values.
-
-    Args:
-        trust: weights of Φ; None uses no potential at all.
-        form: where c·Φ enters, see `potentials`.
-        scale: the c of c·Φ.
-        own: weight of the learner's own values in decisions; 0 follows Φ alone.
-        reuse: how often an action drawn from Φ replaces the learner's.
-        guidance: share of exploration that is led by the sources in turn instead of
-            by random actions.
-        arms: who leads each episode.
-        shapes: whether the form shapes the reward, which needs more of each step.
-        options: whether the agent is CAPS, whose options are the sources.
-    """
-
-    trust: AbstractTrust | None = None
-    form: Form = eqx.field(converter=_as_form, default=NONE)
-    scale: Scalar = eqx.field(converter=as_float, default=0.0)
-    own: Scalar = eqx.field(converter=as_float, default=1.0)
-    reuse: Reuse = Reuse()
-    guidance: Scalar = eqx.field(converter=as_float, default=0.0)
-    arms: Arms = Arms((1.0,))
-    shapes: bool = eqx.field(static=True, default=False)
-    options: bool = eqx.field(static=True, default=False)
-
-    @property
-    def advised(self) -> bool:
-        """Whether the sources are asked at all."""
-        return self.trust is not None or self.options
-
-    @property
-    def contextual(self) -> bool:
-        """Whether a mixture is trained."""
-        return self.trust is not None and self.trust.learns
-
+from policymix.methods.behaviours import Reuse
+from policymix.methods.leaders import UCB1, Gate, Softmax
+from policymix.methods.method import Given, Method, Recipe
+from policymix.methods.trust import ByArm, ByMixture, ByTruth, Fixed
 
 HEAD_START = 10
 """Episodes before the gate may leave the advice: a mixture has to learn first."""
-ALWAYS = Arms((1.0, 1.0))
-"""Advice counts in every episode."""
+ALWAYS = Gate(advised=(1.0, 1.0))
+"""Advice counts in every episode: a gate that is open both ways, so that methods which
+have none share the compiled program of those that have one."""
 
 
-def gate(settings: Settings) -> Arms:
-    """Advice counts in an episode as long as episodes with it return more.
-
-    The default of MARS: a fixed scale follows bad advice for ever.
-    """
-    return Arms(
-        (1.0, 0.0),
+def gate(settings: Settings) -> Gate:
+    """The default of MARS: a fixed scale would follow bad advice for ever."""
+    return Gate(
         bonus=settings.gate_bonus,
         keep=settings.gate_keep,
-        weigh=1.0,
         burden=settings.gate_burden,
         margin=settings.gate_margin,
         patience=settings.gate_patience,
         start=HEAD_START,
     )
-
-
-class Given(NamedTuple):
-    """What a recipe may use."""
-
-    settings: Settings
-    num_sources: int
-    right_source: Callable[[Observation], Int[Array, ""]] | None = None
-
-
-Recipe = Callable[[Given], Method]
 
 
 def scratch(given: Given) -> Method:
@@ -188,47 +46,49 @@ def mars(given: Given) -> Method:
     """Mixture-based advice added to the learner's own values: the default form."""
     settings = given.settings
     return Method(
-        *(ByMixture(), EXPLICIT, settings.scale),
+        trust=ByMixture(),
+        form=EXPLICIT,
+        scale=settings.scale,
         guidance=settings.guidance,
-        arms=gate(settings),
+        leader=gate(settings),
     )
 
 
 def mars_explicit(given: Given) -> Method:
     """The same with a fixed scale: it never gives way to the learner."""
     scale, guidance = given.settings.scale, given.settings.guidance
-    return Method(ByMixture(), EXPLICIT, scale, guidance=guidance, arms=ALWAYS)
+    return Method(ByMixture(), EXPLICIT, scale, guidance=guidance, leader=ALWAYS)
 
 
 def mars_lookahead(given: Given) -> Method:
     """The shaped reward, but act and bootstrap on Q' + cΦ."""
     scale = given.settings.scale
-    return Method(ByMixture(), LOOKAHEAD, scale, arms=ALWAYS, shapes=True)
+    return Method(ByMixture(), LOOKAHEAD, scale, leader=ALWAYS, shapes=True)
 
 
 def mars_reward(given: Given) -> Method:
     """The shaped reward as the paper prints it."""
     scale = given.settings.scale
-    return Method(ByMixture(), REWARD, scale, arms=ALWAYS, shapes=True)
+    return Method(ByMixture(), REWARD, scale, leader=ALWAYS, shapes=True)
 
 
 def mapse(given: Given) -> Method:
     """With probability p_t do what a source drawn from the mixture would do."""
     reuse = Reuse(1.0, by_episode=given.settings.mapse_reuse)
-    return Method(ByMixture(), reuse=reuse, arms=ALWAYS)
+    return Method(ByMixture(), reuse=reuse, leader=ALWAYS)
 
 
 def follow(given: Given) -> Method:
     """Do what the mixture's choice says; no values of one's own."""
     guidance = given.settings.guidance
-    return Method(ByMixture(), EXPLICIT, 1.0, own=0.0, guidance=guidance, arms=ALWAYS)
+    return Method(ByMixture(), EXPLICIT, 1.0, own=0.0, guidance=guidance, leader=ALWAYS)
 
 
 def jumpstart(given: Given) -> Method:
     """The mixture's choice leads the first steps of an episode, fewer each time."""
-    settings = given.settings
-    reuse = Reuse(1.0, guide=settings.horizon, shrink=settings.jumpstart_shrink)
-    return Method(ByMixture(), reuse=reuse, arms=ALWAYS)
+    shrink = given.settings.jumpstart_shrink
+    reuse = Reuse(1.0, guide=given.horizon, shrink=shrink)
+    return Method(ByMixture(), reuse=reuse, leader=ALWAYS)
 
 
 def oracle(given: Given) -> Method:
@@ -240,7 +100,7 @@ def oracle(given: Given) -> Method:
         )
     trust = ByTruth(given.right_source, given.num_sources)
     settings = given.settings
-    return Method(trust, EXPLICIT, settings.scale, arms=gate(settings))
+    return Method(trust, EXPLICIT, settings.scale, leader=gate(settings))
 
 
 def phi(source: int) -> Recipe:
@@ -249,7 +109,7 @@ def phi(source: int) -> Recipe:
     def recipe(given: Given) -> Method:
         alone = jax.nn.one_hot(source - 1, given.num_sources)
         settings = given.settings
-        return Method(Fixed(alone), EXPLICIT, settings.scale, arms=gate(settings))
+        return Method(Fixed(alone), EXPLICIT, settings.scale, leader=gate(settings))
 
     return recipe
 
@@ -258,17 +118,16 @@ def ucb(given: Given) -> Method:
     """One source leads each episode, picked by UCB1, and is reused as MAPSE does."""
     n = given.num_sources
     reuse = Reuse(1.0, by_episode=given.settings.ucb_reuse)
-    return Method(ByArm(n), reuse=reuse, arms=Arms(jnp.ones(n), bonus=2.0))
+    return Method(ByArm(n), reuse=reuse, leader=UCB1(jnp.ones(n)))
 
 
 def prql(given: Given) -> Method:
     """Policy reuse (Fernández and Veloso 2006): sources or oneself, by softmax."""
     n, settings = given.num_sources, given.settings
-    arms = Arms(
-        jnp.append(jnp.ones(n), 0.0), greed=0.0, growth=settings.prql_growth, noise=1.0
-    )
+    advised = jnp.append(jnp.ones(n), 0.0)
     reuse = Reuse(1.0, by_step=settings.prql_reuse)
-    return Method(ByArm(n), reuse=reuse, arms=arms)
+    leader = Softmax(advised, growth=settings.prql_growth)
+    return Method(ByArm(n), reuse=reuse, leader=leader)
 
 
 def caps(given: Given) -> Method:
@@ -291,20 +150,66 @@ METHODS: dict[str, Recipe] = {
     "prql": prql,
     "jumpstart": jumpstart,
 }
-"""By the names of the command line; phi1, phi2, … are one source alone."""
+"""By the names of the command line; phi1, phi2, … are one source alone.
+`register_method` adds to it, and so do the entry points of installed packages."""
+
+GROUP = "policymix.methods"
+"""Entry points by which an installed package offers methods: name = "module:recipe"."""
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def register_method(name: str, recipe: Recipe) -> None:
+    """Give a recipe a name, by which it can be run, saved and loaded.
+
+    Args:
+        name: small letters and digits, words joined by hyphens: "my-method".
+        recipe: a function that takes what is `Given` and returns a `Method`.
+    """
+    if not NAME.fullmatch(name):
+        raise PolicymixError(
+            f"{name!r} is no name for a method: use small letters and digits, words "
+            'joined by hyphens, as in "my-method"'
+        )
+    if name in METHODS or re.fullmatch(r"phi\d+", name):
+        raise PolicymixError(
+            f"the name {name!r} is taken: choose another than {', '.join(METHODS)}, "
+            "phi1, phi2, …"
+        )
+    METHODS[name] = recipe
+
+
+def method_names() -> tuple[str, ...]:
+    """Names of all methods, those that installed packages offer included."""
+    return tuple(METHODS | dict.fromkeys(entry_points(group=GROUP).names))
 
 
 def recipes(num_sources: int) -> dict[str, Recipe]:
-    """All recipes by name, those of single sources included."""
+    """All recipes that are loaded, by name, those of single sources included."""
     return METHODS | {f"phi{i + 1}": phi(i + 1) for i in range(num_sources)}
 
 
 def find_recipe(name: str, num_sources: int) -> Recipe:
-    """The recipe of that name."""
+    """The recipe of that name; a package that offers it is loaded now."""
     known = recipes(num_sources)
     if name in known:
         return known[name]
+    for offered in entry_points(group=GROUP, name=name):
+        register_method(name, _load(offered))
+        return METHODS[name]
+    names = tuple(dict.fromkeys([*known, *method_names()]))
     raise PolicymixError(
-        f"there is no method {name!r}: choose {', '.join(known)}."
-        f"{did_you_mean(name, known)}"
+        f"there is no method {name!r}: choose {', '.join(names)}."
+        f"{did_you_mean(name, names)}"
     )
+
+
+def _load(offered: EntryPoint) -> Recipe:
+    try:
+        return offered.load()
+    except Exception as error:
+        package = offered.dist.name if offered.dist else "an installed package"
+        raise PolicymixError(
+            f"the method {offered.name!r} of {package} cannot be loaded from "
+            f"{offered.value} ({type(error).__name__}: {error}). Mend or remove that "
+            "package"
+        ) from error

@@ -22,8 +22,17 @@ from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.settings import Settings
 from policymix.storage.folders import MANIFEST, RESTORE
 
-LATER = {"own_model"}
+LATER = {
+    "own_model",
+    "mixture",
+    "mixture_prior",
+    "prior_strength",
+    "precision",
+    "concentration",
+}
 """Settings that older files do not have."""
+RETIRED = {"horizon"}
+"""Settings that only older files have; nothing reads them any more."""
 
 
 class RecordError(PolicymixError, ValueError):
@@ -157,7 +166,9 @@ def read_settings(record: dict[str, Any]) -> Settings:
     """Settings from JSON, each field of the type of its default.
 
     Fields that came later may be missing: their defaults are what was done before.
+    Those that have retired are left out.
     """
+    record = {name: value for name, value in record.items() if name not in RETIRED}
     known = {field.name: field.type for field in dataclasses.fields(Settings)}
     if not set(known) - LATER <= set(record) <= set(known):
         raise RecordError("settings", "not the fields of Settings")

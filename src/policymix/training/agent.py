@@ -30,7 +30,7 @@ from policymix.storage.records import (
     read_settings,
     to_record,
 )
-from policymix.training.setup import build_problem
+from policymix.training.setup import build_setup
 from policymix.training.step import LearningSetup, Trial, begin, greedy
 from policymix.training.task import TransferTask, prepare
 
@@ -92,8 +92,8 @@ class TrainedAgent:
         """
         if self.method not in recipes(len(self.task.sources)):
             raise PolicymixError(
-                f"the method {self.method!r} has no name to load it by: add its recipe "
-                "to policymix.methods.recipes.METHODS under that name first"
+                f"the method {self.method!r} has no name to load it by: give it one "
+                "with policymix.register_method first"
             )
         arrays: dict[str, np.ndarray] = {}
         facts = {
@@ -154,7 +154,7 @@ def _read(
     settings = read_settings(facts["settings"])
     method = facts["method"]
     find_recipe(method, len(task.sources))
-    setup = build_problem(task, method, settings)
+    setup = build_setup(task, method, settings)
     observation = setup.spec.observation
     zeros = jnp.zeros(observation.shape, float if observation.shape else int)
     shapes = jax.eval_shape(partial(begin, setup), jax.random.key(0), zeros)

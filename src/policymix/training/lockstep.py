@@ -58,7 +58,7 @@ def draw(problem: LearningSetup, plan: Plan, key: Key, first: Int[Array, ""]) ->
 
     Every step has its own key, so a trial does not depend on where chunks end.
     """
-    uniforms = SINGLE + problem.method.arms.advised.size
+    uniforms = SINGLE + problem.method.leader.advised.size
 
     def one(step: Int[Array, ""]) -> Draws:
         uniform_key, pick_key, step_key = jax.random.split(

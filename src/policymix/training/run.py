@@ -18,14 +18,14 @@ from policymix.core.progress import Begin
 from policymix.core.settings import Settings
 from policymix.environments.base import AbstractDomain
 from policymix.environments.finite import regret_in
-from policymix.methods.recipes import Recipe
+from policymix.methods.method import Recipe
 from policymix.sources.host_calls import told_by_host
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
 from policymix.training.compiled import CompiledLoop
 from policymix.training.host import HostLoop
 from policymix.training.lockstep import Plan
-from policymix.training.setup import build_problem
+from policymix.training.setup import build_setup
 from policymix.training.step import LearningSetup, faults
 from policymix.training.task import TransferTask
 
@@ -219,7 +219,7 @@ def new_run(
     return TrainingRun(
         task=task,
         name=method if isinstance(method, str) else method.__name__,
-        setup=build_problem(task, method, settings),
+        setup=build_setup(task, method, settings),
         settings=settings,
         seeds=np.arange(seed, seed + trials),
         stops=stops,

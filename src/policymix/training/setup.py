@@ -1,45 +1,100 @@
 """From a task, a method and settings to what a trial is made of."""
 
+import jax
+import jax.numpy as jnp
+
 from policymix.agents.base import AbstractAgent, AbstractLearner
 from policymix.agents.caps import CAPS
 from policymix.agents.dqn import DQN
 from policymix.agents.q_learning import QLearning
-from policymix.beliefs.build import make_mixture
+from policymix.beliefs.build import MixtureMaker, make_mixture
+from policymix.beliefs.mixture import AbstractMixture
+from policymix.beliefs.own_model import WithOwnModel
 from policymix.core.encoders import AbstractEncoder, Identity, OneHot, Standardise
 from policymix.core.errors import PolicymixError
 from policymix.core.settings import Settings
 from policymix.core.types import Box, Discrete
+from policymix.environments.targets import horizon_of
 from policymix.methods.behaviours import Epsilon
-from policymix.methods.recipes import Given, Method, Recipe, find_recipe
+from policymix.methods.method import Given, Method, Recipe
+from policymix.methods.recipes import find_recipe
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
 from policymix.training.step import LearningSetup
 from policymix.training.task import TransferTask
 
 
-def build_problem(
-    task: TransferTask, method: str | Recipe, settings: Settings
+def build_setup(
+    task: TransferTask,
+    method: str | Recipe,
+    settings: Settings,
+    mixture: AbstractMixture | MixtureMaker | None = None,
 ) -> LearningSetup:
     """Put agent, mixture and method together.
 
     Args:
-        task: a target and its sources.
+        task: prepared.
         method: its name, or a recipe of your own.
         settings: numbers for all of them.
+        mixture: one of your own, or a function of the sources and the settings that
+            makes it; by default what the settings ask for.
     """
-    library = task.sources
-    spec, count = library.experts.spec, len(library)
+    library, count = task.sources, len(task.sources)
     recipe = find_recipe(method, count) if isinstance(method, str) else method
-    made = recipe(Given(settings, count, task.right_source))
+    given = Given(
+        settings,
+        num_sources=count,
+        horizon=horizon_of(task.domain.target, task.horizon),
+        right_source=task.right_source,
+    )
+    made = recipe(given)
     guided = float(sum(made.form)) > 0.0
     return LearningSetup(
-        spec,
-        library.experts if made.advised else None,
-        make_agent(library, made, settings, guided),
-        make_mixture(library, spec, settings) if made.contextual else None,
-        made,
-        Epsilon(settings.epsilon_start, settings.epsilon_decay, settings.epsilon_floor),
+        spec=library.experts.spec,
+        experts=library.experts if made.advised else None,
+        agent=make_agent(library, made, settings, guided),
+        mixture=mixture_of(library, settings, mixture) if made.contextual else None,
+        method=made,
+        epsilon=Epsilon(
+            settings.epsilon_start, settings.epsilon_decay, settings.epsilon_floor
+        ),
     )
+
+
+def mixture_of(
+    library: SourceLibrary,
+    settings: Settings,
+    given: AbstractMixture | MixtureMaker | None,
+) -> AbstractMixture:
+    """The mixture that was given, or the settings'."""
+    if given is None:
+        return make_mixture(library, settings)
+    mixture = given if isinstance(given, AbstractMixture) else given(library, settings)
+    if not mixture.replays and settings.updates != "step":
+        raise PolicymixError(
+            f"updates is {settings.updates!r}, but {type(mixture).__name__} learns "
+            'from every transition just once. Use updates="step"'
+        )
+    expected = len(library) + isinstance(mixture, WithOwnModel)
+    found = _components(mixture, library)
+    if found != expected:
+        raise PolicymixError(
+            f"{type(mixture).__name__} weighs {found} components, but there are "
+            f"{len(library)} sources ({', '.join(library.names)}): give it "
+            f"num_sources={expected}"
+        )
+    return mixture
+
+
+def _components(mixture: AbstractMixture, library: SourceLibrary) -> int:
+    observation = library.experts.spec.observation
+    kind = int if isinstance(observation, Discrete) else float
+
+    def weights() -> jax.Array:
+        state = mixture.init(jax.random.key(0))
+        return mixture.log_weights(state, jnp.zeros(observation.shape, kind))
+
+    return jax.eval_shape(weights).shape[0]
 
 
 def make_agent(

@@ -27,7 +27,7 @@ from policymix.core.types import (
     Transition,
 )
 from policymix.methods.behaviours import BehaviourState, Epsilon
-from policymix.methods.recipes import Method
+from policymix.methods.method import Method
 from policymix.sources.experts import Experts
 
 
@@ -129,7 +129,7 @@ def begin(problem: LearningSetup, key: Key, obs: Observation) -> Trial:
         None if mixture is None else mixture.init(mixture_key),
         obs,
         problem.advise(obs),
-        problem.method.arms.init(),
+        problem.method.leader.init(),
         Fault(zero, zero),
     )
 
@@ -145,7 +145,7 @@ def preferences(
     """What decides: the learner's values, and c·Φ if this arm takes advice."""
     method = problem.method
     values = problem.agent.action_values(trial.agent, obs, advice)
-    scale = method.arms.advised[arm] * method.scale
+    scale = method.leader.advised[arm] * method.scale
     return decision_values(method.form, method.own * values, phi, scale)
 
 
@@ -162,7 +162,7 @@ def choose(
     )
     if method.trust is None:
         return action, option
-    advised = method.arms.advised[memory.arm]
+    advised = method.leader.advised[memory.arm]
     option = guide(option, problem.num_sources, noise)
     led = noise.explore < method.guidance * problem.epsilon(memory.episode)
     action = jnp.where(led, drawn(advice[option], noise), action)
@@ -188,7 +188,7 @@ def drawn(likely: Float[Array, " actions"], noise: Uniforms) -> DiscreteAction:
 
 def greedy(problem: LearningSetup, trial: Trial, obs: Observation) -> DiscreteAction:
     """What the method does in a test: no exploration, the arm that proved best."""
-    advice, arm = problem.advise(obs), problem.method.arms.best(trial.memory)
+    advice, arm = problem.advise(obs), problem.method.leader.best(trial.memory)
     phi = problem.phi(trial, obs, advice)
     return jnp.argmax(preferences(problem, trial, obs, advice, phi, arm))
 
@@ -212,7 +212,7 @@ def observe(
         predicted = jnp.isfinite(extras[0])
     if problem.keeps_advice:
         extras += [trial.advice, problem.advise(next_obs)]
-    memory = method.arms.remember(
+    memory = method.leader.remember(
         trial.memory._replace(option=option),
         *(reward, terminated | truncated),
         *(problem.epsilon(trial.memory.episode), noise.arms),

@@ -6,7 +6,7 @@ import numpy as np
 
 from policymix.core.progress import bars
 from policymix.core.settings import Settings
-from policymix.methods.recipes import Recipe
+from policymix.methods.method import Recipe
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
 from policymix.training.run import carry_out, new_run

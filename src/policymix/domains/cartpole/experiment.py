@@ -12,14 +12,12 @@ from policymix.environments.study import Axis, Plane, Study
 
 SETTINGS = Settings(
     steps=10_000,
-    horizon=500,
     evaluate_every=500,
     discount=0.98,
     layers=(40, 40),
     capacity=5_000,
 )
 PAPER = {
-    "horizon": 500,
     "discount": 0.98,
     "epsilon_start": 1.0,
     "epsilon_decay": 0.99,

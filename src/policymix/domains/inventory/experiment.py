@@ -21,7 +21,6 @@ from policymix.environments.study import REUSE_SWEEPS, Axis, Plane, Study
 
 SETTINGS = Settings(
     steps=20_000,
-    horizon=24,
     evaluate_every=500,
     evaluation_episodes=1,
     discount=0.95,

@@ -32,7 +32,6 @@ SETTINGS = Settings(
     exit_rate=1e-4,
 )
 PAPER = {
-    "horizon": 1_000,
     "discount": 0.99,
     "epsilon_start": 1.0,
     "epsilon_decay": 0.9925,

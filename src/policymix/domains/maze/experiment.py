@@ -17,7 +17,6 @@ from policymix.environments.study import REUSE_SWEEPS, Cells, Study
 
 SETTINGS = Settings(
     steps=200_000,
-    horizon=300,
     evaluate_every=2_000,
     evaluation_episodes=1,
     discount=0.95,
@@ -35,7 +34,6 @@ SETTINGS = Settings(
     exit_rate=0.4,
 )
 PAPER = {
-    "horizon": 300,
     "discount": 0.95,
     "epsilon_start": 0.12,
     "epsilon_decay": 1.0,

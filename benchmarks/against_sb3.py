@@ -157,4 +157,5 @@ def main(
 
 
 if __name__ == "__main__":
-    cyclopts.run(main)
+    several = cyclopts.Parameter(consume_multiple=True, negative=())
+    cyclopts.App(default_command=main, default_parameter=several)()

@@ -1,4 +1,4 @@
-"""How fast training is: parts that take turns in one run, so that ratios mean something.
+"""How fast training is: taking turns in one run, so that ratios mean something.
 
 What a part needs is imported when it runs: those without Gymnasium's environments work
 where Gymnasium is missing.

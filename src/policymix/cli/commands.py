@@ -3,6 +3,7 @@
 What a command needs is imported when it runs, so that help is quick.
 """
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -43,6 +44,7 @@ app = App(
     help_epilogue=f"{ending(START)}\n\n{MORE}",
     default_parameter=Parameter(negative=()),
     suppress_keyboard_interrupt=False,
+    result_action="return_value",
 )
 sources = App("sources", help="Train source libraries, or look at them.", sort_key=1)
 sources.synonym = ("source", "train", "show")
@@ -66,18 +68,17 @@ def command(
     return add
 
 
-def _joined(values: tuple[Any, ...]) -> str:
-    return " ".join(map(str, values))
-
-
 Domain = Annotated[str, Parameter(validator=rules.a_domain)]
 Place = Annotated[str, Parameter(validator=rules.domain_or_sources)]
 Folder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.writable)]
 NewFolder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.new_folder)]
 Natural = Annotated[int, Parameter(validator=Number(gte=0))]
 Positive = Annotated[int, Parameter(validator=Number(gte=1))]
+GROUPED = "; ".join(f"{group}: {', '.join(names)}" for group, names in GROUPS.items())
 METHODS = f"{', '.join(BUILT_IN)} (no transfer), phi1, phi2, … (one source alone)."
-Several = Parameter(show_default=_joined, consume_multiple=(1, None))
+Several = Parameter(
+    show_default=lambda values: " ".join(map(str, values)), consume_multiple=(1, None)
+)
 Part = Literal["speed", "sources", "capacities", "gpu-scale"]
 
 
@@ -167,7 +168,9 @@ def run(
     *(f"policymix reproduce {group} --out my-{group}" for group in GROUPS),
 )
 def reproduce(
-    domain: Annotated[str, Parameter(validator=rules.domain_or_group)],
+    domain: Annotated[
+        str, Parameter(help=f"A name. {GROUPED}.", validator=rules.domain_or_group)
+    ],
     /,
     *,
     out: Folder,
@@ -230,7 +233,7 @@ def check(domain: Place, /):
 def bench(
     *,
     parts: Annotated[tuple[Part, ...], Several] = ("speed", "sources", "capacities"),
-    seconds: Annotated[float, Parameter(validator=Number(gt=0))] = 3.0,
+    seconds: Annotated[float, Parameter(validator=Number(gt=0, lt=math.inf))] = 3.0,
     trials: Annotated[tuple[Positive, ...], Several] = (1, 20, 160),
     out: Annotated[Folder | None, Parameter(show_default=False)] = None,
 ):

@@ -19,7 +19,6 @@ from policymix.cli.commands import EXAMPLES, app
 from policymix.cli.own_code import run_own_code
 from policymix.core.errors import PolicymixError, UsageError, did_you_mean
 
-RETURN = "return_value"
 NUMBERS = {int: "a whole number, such as 10", float: "a number, such as 2.5"}
 
 
@@ -45,9 +44,7 @@ def obey(tokens: Sequence[str]) -> int:
     if tokens[:1] == ["help"]:
         tokens = [*tokens[1:], "--help"]
     try:
-        return app.meta(
-            tokens, exit_on_error=False, print_error=False, result_action=RETURN
-        )
+        return app.meta(tokens, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         words = " ".join(["policymix", *(error.command_chain or ())])
         raise UsageError(f"{explain(error)}\nMore: {words} --help") from None

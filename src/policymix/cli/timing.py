@@ -99,14 +99,11 @@ def our_chunks(
         trials: run side by side.
         settings: by default the paper's.
     """
-    from policymix.training.run import TrainingRun
-    from policymix.training.setup import build_problem
+    from policymix.training.run import new_run
     from policymix.training.task import load_task, prepare
 
     task = prepare(load_task(task) if isinstance(task, str) else task)
-    settings = settings or task.domain.settings
-    setup = build_problem(task, method, settings)
-    work = TrainingRun(task, method, setup, settings, np.arange(trials))
+    work = new_run(task, method, settings or task.domain.settings, trials=trials)
     length, taken = work.plan.length, 0
 
     def chunk() -> int:

@@ -14,12 +14,12 @@ import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
+import cyclopts
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-import tyro
 from stable_baselines3 import SAC
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.evaluation import evaluate_policy
@@ -39,6 +39,7 @@ EXAM_SEED = 5_000_000
 LABELS = {"sac": "SAC", "mars": "SAC with MARS", "mapse": "SAC with MAPSE"}
 
 
+@cyclopts.Parameter(name="*")
 @dataclass
 class Sources:
     """Train a policy for every physics."""
@@ -48,6 +49,7 @@ class Sources:
     samples: int = 100_000
 
 
+@cyclopts.Parameter(name="*")
 @dataclass
 class Transfer:
     """Train on the target."""
@@ -59,6 +61,7 @@ class Transfer:
     """c."""
 
 
+@cyclopts.Parameter(name="*")
 @dataclass
 class Draw:
     """Learning curves from what `transfer` printed, and the trust of a short run."""
@@ -66,6 +69,12 @@ class Draw:
     lines: tuple[Path, ...]
     out: Path
     steps: int = 3_000
+
+
+TRANSFER = Transfer()
+app = cyclopts.App(
+    default_parameter=cyclopts.Parameter(consume_multiple=True, negative=())
+)
 
 
 class Tests(BaseCallback):
@@ -98,6 +107,7 @@ class Tests(BaseCallback):
         return True
 
 
+@app.command(name="sources")
 def train_sources(arguments: Sources) -> None:
     """A policy for every physics, its scores at home and on the target."""
     policies, facts = {}, {}
@@ -131,7 +141,8 @@ def make(method: str, seed: int, scale: float) -> Any:
     return MarsSAC("MlpPolicy", env, sources, scale=scale, **options)
 
 
-def compare(arguments: Transfer) -> None:
+@app.command(name="transfer")
+def compare(arguments: Transfer = TRANSFER) -> None:
     """Run and print, seed by seed and then the means."""
     means: dict[str, list[float]] = {method: [] for method in arguments.methods}
     for seed in arguments.seeds:
@@ -153,6 +164,7 @@ def compare(arguments: Transfer) -> None:
         print(f"{method}: mean {np.mean(scores):.0f} ± {error:.0f} (standard error)")
 
 
+@app.command
 def draw(arguments: Draw) -> None:
     """Two panels: returns by samples, and trust by place on the track."""
     curves: dict[str, list[list[float]]] = {}
@@ -184,22 +196,7 @@ def draw(arguments: Draw) -> None:
     figure.savefig(arguments.out, dpi=150)
 
 
-def main() -> None:
-    """Choose what to do."""
+if __name__ == "__main__":
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    arguments = tyro.cli(
-        Annotated[Sources, tyro.conf.subcommand("sources")]
-        | Annotated[Transfer, tyro.conf.subcommand("transfer")]
-        | Annotated[Draw, tyro.conf.subcommand("draw")]
-    )
-    if isinstance(arguments, Sources):
-        train_sources(arguments)
-    elif isinstance(arguments, Draw):
-        draw(arguments)
-    else:
-        compare(arguments)
-
-
-if __name__ == "__main__":
-    main()
+    app()

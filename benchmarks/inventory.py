@@ -9,9 +9,9 @@ which is exact because values are.
 
 from dataclasses import dataclass
 
+import cyclopts
 import jax
 import numpy as np
-import tyro
 
 import policymix as pm
 from policymix.environments.finite import solve
@@ -21,6 +21,7 @@ from policymix.training.train import TrainingRun
 LOOK = 2_000
 
 
+@cyclopts.Parameter(name="*")
 @dataclass
 class Arguments:
     """Online regret of methods on both inventories."""
@@ -30,6 +31,12 @@ class Arguments:
     seed: int = 0
     """Trial t has seed + t."""
     domains: tuple[str, ...] = ("inventory", "inventory-unforeseen")
+
+
+DEFAULTS = Arguments()
+app = cyclopts.App(
+    default_parameter=cyclopts.Parameter(consume_multiple=True, negative=())
+)
 
 
 def given_away(store):
@@ -56,7 +63,9 @@ def rightness(work, known):
     return f"; right after {LOOK:,}: {shares.mean():.1%}, least {shares.min():.1%}"
 
 
-def main(arguments):
+@app.default
+def main(arguments: Arguments = DEFAULTS):
+    """Online regret of methods on both inventories."""
     for domain in arguments.domains:
         task = pm.load_task(domain)
         known, lost = reference(task), given_away(task.domain.family().target)
@@ -76,4 +85,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Arguments))
+    app()

@@ -13,10 +13,10 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import cyclopts
 import gymnasium
 import numpy as np
 import torch
-import tyro
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
@@ -48,6 +48,7 @@ PPO_OPTIONS: dict[str, Any] = {
 }
 
 
+@cyclopts.Parameter(name="*")
 @dataclass
 class Arguments:
     """Which learners, on which seeds."""
@@ -59,6 +60,12 @@ class Arguments:
     useless: bool = False
     """Random policies and wrong dynamics instead of the shipped sources."""
     steps: int = 10_000
+
+
+DEFAULTS = Arguments()
+app = cyclopts.App(
+    default_parameter=cyclopts.Parameter(consume_multiple=True, negative=())
+)
 
 
 class Tests(BaseCallback):
@@ -124,7 +131,8 @@ def make_ppo(method: str, seed: int, sources: pm.SourceLibrary, steps: int) -> A
     return PPO("MlpPolicy", env, seed=seed, **PPO_OPTIONS)
 
 
-def main(arguments: Arguments) -> None:
+@app.default
+def main(arguments: Arguments = DEFAULTS) -> None:
     """Run and print, seed by seed and then the means."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -149,4 +157,4 @@ def main(arguments: Arguments) -> None:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Arguments))
+    app()

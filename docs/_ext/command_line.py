@@ -13,11 +13,11 @@ from typing import Any
 from unittest.mock import patch
 
 from docutils import nodes
+from policymix.cli.manual import paragraphs
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from policymix.cli.main import COMMANDS, main
-from policymix.cli.manual import paragraphs
 
 FRAME = re.compile(r"^╭─ ([\w ]+) ─+╮\n(.*?)^╰─+╯\n", re.MULTILINE | re.DOTALL)
 HELP = "-h, --help"

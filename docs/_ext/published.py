@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from policymix.experiments.runs import FACTS, ROWS
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
@@ -23,7 +24,6 @@ from policymix.core.errors import PolicymixError, did_you_mean
 from policymix.core.settings import OWN, PAPER, Settings
 from policymix.experiments import origins
 from policymix.experiments.reproduce import NOTE, command_of
-from policymix.experiments.runs import FACTS, ROWS
 from policymix.reports.analysis import Measures, measure
 from policymix.reports.claims import show
 from policymix.reports.report import TABLE

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from policymix.sources.dynamics import TableDynamics as TableDynamics
     from policymix.sources.experts import SourceTask as SourceTask
     from policymix.sources.fitting.dynamics import FittedDynamics as FittedDynamics
-    from policymix.sources.fitting.fit import ModelSettings as ModelSettings
     from policymix.sources.fitting.dynamics import fit_dynamics as fit_dynamics
+    from policymix.sources.fitting.fit import ModelSettings as ModelSettings
     from policymix.sources.fitting.policy import FittedPolicy as FittedPolicy
     from policymix.sources.fitting.policy import fit_policy as fit_policy
     from policymix.sources.library import SourceLibrary as SourceLibrary

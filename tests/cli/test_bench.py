@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from policymix.cli import bench
 from policymix.cli.bench_contestants import CHUNK
 from policymix.cli.bench_contests import host_share
+
+from policymix.cli import bench
 from policymix.core.errors import MissingExtraError, PolicymixError
 
 

@@ -1,128 +1,250 @@
-"""What the commands do and print."""
+"""The commands: what can be typed, and what it means. Docstrings are the help.
 
-from collections.abc import Sequence
-from dataclasses import replace
+What a command needs is imported when it runs, so that help is quick.
+"""
+
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
-import numpy as np
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
-from policymix.core.progress import bars
-from policymix.environments.registry import find_domain
-from policymix.experiments.runner import run_methods as run
-from policymix.sources.library import fingerprint
-from policymix.storage.folders import check_new
-from policymix.storage.runs import FACTS, ROWS, Row
-from policymix.training.check import check_task
-from policymix.training.source_library import source_facts, train_library
-from policymix.training.task import TransferTask, load_task, prepare
+from policymix import __version__
+from policymix.cli import rules
+from policymix.environments.registry import ABOUT, DEMO, GROUPS, domain_names
+from policymix.methods.names import BUILT_IN
 
-
-def train_sources(domain: str, out: Path, seed: int) -> None:
-    """Train a library with bars, save it and show it."""
-    find_domain(domain).spec()
-    check_new(out)
-    with bars() as begin:
-        library, facts = train_library(domain, seed, begin)
-    library.save(out, facts)
-    show_sources(str(out))
-    Console().print(f"library written to {out}")
+EXAMPLES: dict[str, tuple[str, ...]] = {}
+"""Of every command, to copy; they fit a narrow terminal."""
+START = (
+    "policymix demo",
+    f"policymix sources show {DEMO}",
+    f"policymix run {DEMO} --trials 4 --out my-run",
+)
+DOMAINS = "\n".join(f"* {names}: {about}" for names, about in ABOUT.items())
+MORE = (
+    "`policymix COMMAND --help` tells all of a command. Documentation: `docs/` in the "
+    "repository, or as a site: `make docs`."
+)
 
 
-def show_sources(place: str) -> None:
-    """Print a table of a library's sources."""
-    task = load_task(place)
-    facts, domain = task.facts, task.domain
-    title = f"{domain.name}: {domain.measure} and model errors of {place}"
-    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("source", no_wrap=True)
-    for column in (
-        *("own\nscore", "target\nscore", "own\nerror", "target\nerror"),
-        *("still\nerror", "samples", "sha-256"),
-    ):
-        table.add_column(column, justify="right", no_wrap=True)
-    for source in task.sources.sources:
-        row = facts["sources"][source.name]
-        if facts["domain"] != domain.name:
-            row = source_facts(domain, source, row["samples"])
-        table.add_row(
-            source.name,
-            f"{row['own_score']:.1f}",
-            f"{row['zero_shot']:.1f}",
-            f"{row['own_error']:.2g}",
-            f"{row['target_error']:.2g}",
-            f"{row['own_still']:.2g}",
-            f"{row['samples']:,}",
-            fingerprint(source)[:8],
+def ending(examples: tuple[str, ...], domains: bool = True) -> str:
+    """What ends a page of help, in Markdown."""
+    code = "\n".join(f"    {example}" for example in examples)
+    return f"Domains\n\n{DOMAINS}\n\n" * domains + f"Examples\n\n{code}"
+
+
+app = App(
+    name="policymix",
+    help="Learn a new task from several simulators or trained policies.",
+    version=f"policymix {__version__}",
+    version_flags=("--version", "-V"),
+    help_epilogue=f"{ending(START)}\n\n{MORE}",
+    default_parameter=Parameter(negative=()),
+    suppress_keyboard_interrupt=False,
+    result_action="return_value",
+)
+sources = App("sources", help="Train source libraries, or look at them.", sort_key=1)
+sources.synonym = ("source", "train", "show")
+app.command(sources)
+
+
+def command(
+    *examples: str, of: App = app, domains: bool = True, synonym: tuple[str, ...] = ()
+) -> Callable[..., Any]:
+    """Add a function to the commands; examples end its help."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        EXAMPLES["sources " * (of is sources) + function.__name__] = examples
+        return of.command(
+            function,
+            help_epilogue=ending(examples, domains),
+            sort_key=len(EXAMPLES),
+            synonym=synonym,
         )
-    console = Console()
-    console.print(table)
-    scores = "exact" if domain.score is None else "means of 100 greedy episodes"
-    console.print(
-        f"Scores are {scores}. Errors are squared and summed over components (tables: "
-        "share of wrong predictions; densities: −log P in nats), on fresh transitions "
-        "of the source's policy; the still error is that of predicting no change at "
-        "home (densities: of a guess among all states)."
-    )
-    console.print(f"made by: {facts['command']}", highlight=False)
+
+    return add
 
 
-def run_methods(
-    place: str,
-    methods: Sequence[str],
-    trials: int,
-    seed: int,
-    steps: int | None,
-    out: Path,
-) -> None:
-    """Train methods with bars, write the run's folder and print a summary."""
-    task = prepare(load_task(place))
-    settings = task.domain.settings
-    if steps is not None:
-        settings = replace(settings, steps=steps)
-    with bars() as begin:
-        rows = run(task, methods, settings, seed, trials, out, begin)
-    console = Console()
-    console.print(summary(task, rows))
-    console.print(f"rows: {out / ROWS}   facts: {out / FACTS}", soft_wrap=True)
+Domain = Annotated[str, Parameter(validator=rules.a_domain)]
+Place = Annotated[str, Parameter(validator=rules.domain_or_sources)]
+Folder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.writable)]
+NewFolder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.new_folder)]
+Natural = Annotated[int, Parameter(validator=Number(gte=0))]
+Positive = Annotated[int, Parameter(validator=Number(gte=1))]
+GROUPED = "; ".join(f"{group}: {', '.join(names)}" for group, names in GROUPS.items())
+METHODS = f"{', '.join(BUILT_IN)} (no transfer), phi1, phi2, … (one source alone)."
+Several = Parameter(
+    show_default=lambda values: " ".join(map(str, values)), consume_multiple=(1, None)
+)
+Part = Literal["speed", "sources", "capacities", "gpu-scale"]
 
 
-def summary(task: TransferTask, rows: Sequence[Row]) -> Table:
-    """Mean and standard error over trials, of the whole run and at its end."""
-    trials = 1 + max(row.trial for row in rows)
-    count = f"{trials} trial{'s' if trials > 1 else ''}"
-    title = f"{task.domain.name}: {task.domain.measure}, {count}"
-    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("method", no_wrap=True)
-    for column in ("mean of the run", "at the end"):
-        table.add_column(f"{column}\n(± standard error)", justify="right")
-    for method in dict.fromkeys(row.method for row in rows):
-        scores = np.array([row.score for row in rows if row.method == method])
-        curves = scores.reshape(-1, trials)
-        table.add_row(method, *map(mean_and_error, (curves.mean(axis=0), curves[-1])))
-    return table
+@command("policymix demo", "policymix demo --trials 20 --out my-demo", domains=False)
+def demo(*, out: Folder = Path("demo"), trials: Positive = 10, seed: Natural = 0):
+    """See what transfer brings, in about a minute.
+
+    Trains mars, the best single source, mapse and no transfer, prints a table and
+    writes a report that shows which source the mixture trusts where.
+
+    Args:
+        out: Where to write rows, figures and report; finished parts in it are kept.
+        trials: Repetitions of each method, run side by side.
+        seed: Trial t has seed + t.
+    """
+    from policymix.cli.demo import demo
+
+    demo(out, trials, seed)
 
 
-def mean_and_error(values: np.ndarray) -> str:
-    """A mean over trials with its standard error."""
-    if len(values) < 2:
-        return f"{values.mean():.1f}"
-    return f"{values.mean():.1f} ± {values.std(ddof=1) / len(values) ** 0.5:.1f}"
+@command(f"policymix sources show {DEMO}", of=sources, synonym=domain_names())
+def show(domain: Place, /):
+    """Print a domain's sources: scores, errors, samples, hashes.
+
+    Args:
+        domain: Its name, or a folder that `policymix sources train` wrote.
+    """
+    from policymix.cli.printing import show_sources
+
+    show_sources(domain)
 
 
-def check(place: str) -> int:
-    """Print every finding; 1 when something is unsound."""
-    console = Console()
-    with console.status(f"checking {place} …"):
-        findings = check_task(load_task(place))
-    for finding in findings:
-        mark = "[green]ok  [/]" if finding.sound else "[red]BAD [/]"
-        console.print(mark, finding.question, highlight=False)
-        if not finding.sound:
-            console.print("    ", finding.detail, highlight=False)
-            console.print("     remedy:", finding.remedy, highlight=False)
-    unsound = sum(not finding.sound for finding in findings)
-    console.print(f"{len(findings)} checks, {unsound} unsound")
-    return 1 if unsound else 0
+@command(f"policymix sources train {DEMO} --out my-sources", of=sources)
+def train(domain: Domain, /, *, out: NewFolder, seed: Natural = 0):
+    """Train a domain's sources anew and write them to a folder.
+
+    A source is a policy and a model of a task that resembles the target.
+
+    Args:
+        domain: Its name.
+        out: Where to write, a folder that is not there yet.
+        seed: Source i is trained with seed + i.
+    """
+    from policymix.cli.printing import train_sources
+
+    train_sources(domain, out, seed)
+
+
+@command(
+    f"policymix run {DEMO} --methods mars scratch --out my-run",
+    f"policymix run {DEMO} --methods mapse phi1 --out one-source",
+    "policymix run my-sources --steps 2000 --out quick-look",
+    f"policymix run {DEMO} --load my.py --methods my --out mine",
+    synonym=domain_names(),
+)
+def run(
+    domain: Place,
+    /,
+    *,
+    out: NewFolder,
+    methods: Annotated[
+        tuple[Annotated[str, Parameter(validator=rules.a_method)], ...],
+        Parameter(metavar="METHOD...", help=METHODS, validator=rules.each_once),
+        Several,
+    ] = ("mars", "scratch"),
+    trials: Positive = 10,
+    seed: Natural = 0,
+    steps: Annotated[Positive | None, Parameter(show_default=False)] = None,
+):
+    """Compare methods on a domain and write every evaluation down.
+
+    Args:
+        domain: Its name, or a folder that `policymix sources train` wrote.
+        out: Where to write, a folder that is not there yet.
+        methods: Which methods to compare.
+        trials: Repetitions of each, run side by side.
+        seed: Trial t has seed + t.
+        steps: Samples of the target in each trial; by default the domain's.
+    """
+    from policymix.cli.printing import run_methods
+
+    run_methods(domain, methods, trials, seed, steps, out)
+
+
+@command(
+    f"policymix reproduce {DEMO} --quick --out preview",
+    *(f"policymix reproduce {group} --out my-{group}" for group in GROUPS),
+)
+def reproduce(
+    domain: Annotated[
+        str, Parameter(help=f"A name. {GROUPED}.", validator=rules.domain_or_group)
+    ],
+    /,
+    *,
+    out: Folder,
+    quick: Annotated[bool, Parameter(show_default=False)] = False,
+    seed: Natural = 0,
+):
+    """Run the paper's experiments and report on every claim.
+
+    Stop it at any moment; the same command goes on after the last finished part.
+
+    Args:
+        domain: Its name, or one that stands for several.
+        out: Where to write, a new folder or one to go on with.
+        quick: Few trials, about two minutes for each domain.
+        seed: Trial t has seed + t.
+    """
+    from rich.console import Console
+
+    from policymix.experiments.reproduce import reproduce
+    from policymix.reports.report import make_report
+
+    reproduce(domain, out, seed, quick, Console())
+    make_report(out, Console())
+
+
+@command("policymix report my-run", domains=False)
+def report(folder: Annotated[Path, Parameter(validator=rules.folder_of_runs)], /):
+    """Draw figures, a table and a page for a folder of runs.
+
+    Args:
+        folder: What run, reproduce or demo wrote, or a folder of several of these.
+    """
+    from rich.console import Console
+
+    from policymix.reports.report import make_report
+
+    make_report(folder, Console())
+
+
+@command(f"policymix check {DEMO}", "policymix check my-sources")
+def check(domain: Place, /):
+    """Check that a task is sound; exit status 1 when it is not.
+
+    Among others: do the sources fit the target, and are their models better than
+    predicting that nothing changes?
+
+    Args:
+        domain: Its name, or a folder that `policymix sources train` wrote.
+    """
+    from policymix.cli.printing import check
+
+    return check(domain)
+
+
+@command(
+    "policymix bench --parts sources capacities",
+    "policymix bench --parts speed --trials 1 20 --out my-bench",
+    domains=False,
+)
+def bench(
+    *,
+    parts: Annotated[tuple[Part, ...], Several] = ("speed", "sources", "capacities"),
+    seconds: Annotated[float, Parameter(validator=Number(gt=0, lt=math.inf))] = 3.0,
+    trials: Annotated[tuple[Positive, ...], Several] = (1, 20, 160),
+    out: Annotated[Folder | None, Parameter(show_default=False)] = None,
+):
+    """Measure how fast training is.
+
+    Args:
+        parts: What to measure.
+        seconds: Time of a single measurement, at least.
+        trials: Run side by side, for the part "speed".
+        out: Where to write bench.json; by default it is only printed.
+    """
+    from policymix.cli.bench import bench
+
+    bench(parts, seconds, trials, out)

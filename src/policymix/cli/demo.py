@@ -1,4 +1,4 @@
-"""The demonstration: what transfer brings on Transfer-CartPole, in a minute or two."""
+"""The demonstration: what transfer brings on a small task, in a minute or two."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from policymix.environments.registry import DEMO
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.reproduce import keep_note, run_all
 from policymix.reports.analysis import areas, ends
@@ -13,7 +14,7 @@ from policymix.reports.claims import number, trusts_the_right_source
 from policymix.reports.report import make_report
 from policymix.reports.results import Results, read_results
 from policymix.reports.statistics import standard_error
-from policymix.training.task import TransferTask, load_task
+from policymix.training.task import TransferTask, load_task, prepare
 
 EARLY = 2_000
 """Samples after which the table looks."""
@@ -26,11 +27,15 @@ WORDS = {
 
 def demo(out: Path, trials: int, seed: int) -> None:
     """Compare MARS with no transfer, MAPSE and the best single source."""
-    task = load_task("cartpole")
+    task = prepare(load_task(DEMO))
     best = best_source(task)
     methods = ("mars", f"phi{best + 1}", "scratch", "mapse")
     experiment = Experiment(
-        *(task, task.domain.settings, trials, seed, tuple(map(Part, methods)))
+        task=task,
+        settings=task.domain.settings,
+        trials=trials,
+        seed=seed,
+        parts=tuple(map(Part, methods)),
     )
     command = f"policymix demo --trials {trials} --seed {seed}"
     keep_note(out, {"seed": seed, "quick": False, "command": command})
@@ -38,7 +43,7 @@ def demo(out: Path, trials: int, seed: int) -> None:
     run_all([experiment], out, console)
     (results,) = read_results(out)
     words = WORDS | {methods[1]: f"one source alone: {task.sources.names[best]}"}
-    console.print(table_of(results, words))
+    console.print(table_of(task.domain.title, results, words))
     console.print(trusts_the_right_source(results).sentence)
     make_report(out, console)
 
@@ -50,12 +55,11 @@ def best_source(task: TransferTask) -> int:
     return scores.index(max(scores))
 
 
-def table_of(results: Results, words: dict[str, str]) -> Table:
+def table_of(name: str, results: Results, words: dict[str, str]) -> Table:
     """Scores early, over the run and at its end."""
     facts = results.facts
     title = (
-        f"Transfer-CartPole: {facts['measure']}, "
-        f"mean ± standard error of {facts['trials']} trials"
+        f"{name}: {facts['measure']}, mean ± standard error of {facts['trials']} trials"
     )
     table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("method", no_wrap=True)

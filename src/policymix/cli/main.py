@@ -1,24 +1,25 @@
 """The command line: what was typed becomes a command, a page or a short complaint."""
 
-import contextlib
-import io
+import inspect
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated
 
-import tyro
-from tyro.conf import DisallowNone, FlagCreatePairsOff, OmitArgPrefixes
+from cyclopts import CycloptsError, Parameter
+from cyclopts.exceptions import (
+    CoercionError,
+    MissingArgumentError,
+    UnknownCommandError,
+    UnusedCliTokensError,
+    ValidationError,
+)
 
-from policymix import __version__
-from policymix.cli.arguments import COMMANDS, DOMAINS
-from policymix.cli.manual import command_page, manual, overview
-from policymix.cli.usage import check, explain
-from policymix.core.errors import PolicymixError, UsageError, closest
+from policymix.cli.commands import EXAMPLES, app
+from policymix.cli.own_code import run_own_code
+from policymix.core.errors import PolicymixError, UsageError, did_you_mean
 
-HELP = ("--help", "-h", "help")
-VERSION = ("--version", "-V")
-SOURCES = {words: COMMANDS[words] for words in COMMANDS if words.startswith("sources ")}
+NUMBERS = {int: "a whole number, such as 10", float: "a number, such as 2.5"}
 
 
 def main() -> None:
@@ -27,105 +28,71 @@ def main() -> None:
         status = obey(sys.argv[1:])
         sys.stdout.flush()
         sys.exit(status)
-    except UsageError as error:
-        print(f"policymix: {error}", file=sys.stderr)
-        sys.exit(2)
     except BrokenPipeError:  # whoever reads, for instance head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (PolicymixError, OSError) as error:
         print(f"policymix: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
     except KeyboardInterrupt:
         print("policymix: stopped; what was finished is kept", file=sys.stderr)
         sys.exit(130)
 
 
-def obey(arguments: Sequence[str]) -> int:
+def obey(tokens: Sequence[str]) -> int:
     """Do what was typed; the exit status."""
-    page = general_page(arguments)
-    if page is not None:
-        print(page)
-        return 0
-    if arguments[0] in HELP:
-        arguments = [*arguments[1:], "--help"]
-    words = find_command(arguments)
-    command = parse(words, arguments[len(words.split()) :])
-    if isinstance(command, str):
-        print(command)
-        return 0
-    check(command)
+    if tokens[:1] == ["help"]:
+        tokens = [*tokens[1:], "--help"]
+    try:
+        return app.meta(tokens, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        words = " ".join(["policymix", *(error.command_chain or ())])
+        raise UsageError(f"{explain(error)}\nMore: {words} --help") from None
+
+
+LOAD = "Your own Python file or module, run first: the methods and domains that it "
+LOAD += "registers are known then."
+
+
+@app.meta.default
+def launch(
+    *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    load: Annotated[
+        tuple[str, ...],
+        Parameter(metavar="FILE", help=LOAD, show_default=False),
+    ] = (),
+) -> int:
+    """Run the user's own code, then the command."""
     from policymix.core.devices import use_every_core
 
-    use_every_core()
-    return command.run()
+    for place in load:
+        use_every_core()
+        run_own_code(place)
+    command, bound, _ = app.parse_args(tokens)
+    if inspect.isfunction(command):  # pages of help are methods of the app
+        use_every_core()
+    return command(*bound.args, **bound.kwargs) or 0
 
 
-def general_page(arguments: Sequence[str]) -> str | None:
-    """What there is to say without a command; None if there is one."""
-    match list(arguments):
-        case []:
-            return overview(COMMANDS)
-        case [first, *_] if first in VERSION:
-            return f"policymix {__version__}"
-        case [first] if first in HELP:
-            return manual(COMMANDS)
-        case ["sources"] | ["sources", "--help" | "-h" | "help"] | ["help", "sources"]:
-            about = "Train source libraries, or look at them."
-            return manual(SOURCES, "policymix sources", about)
-    return None
-
-
-def find_command(arguments: Sequence[str]) -> str:
-    """The words that name the command."""
-    for words in COMMANDS:
-        if list(arguments[: len(words.split())]) == words.split():
-            return words
-    typed = " ".join(arguments[:2] if arguments[0] == "sources" else arguments[:1])
-    if typed.startswith("-"):
-        meant = closest(typed.lstrip("-"), ("help", "version"))
-        guess = f" Did you mean '--{meant}'?" if meant else ""
-        raise UsageError(
-            f"there is no option {typed!r} without a command.{guess}\n"
-            "Options follow the command: policymix COMMAND [OPTIONS]"
-        )
-    raise UsageError(
-        f"there is no command {typed!r}.{command_meant(arguments)}\n"
-        f"Commands: {', '.join(COMMANDS)}"
-    )
-
-
-def command_meant(arguments: Sequence[str]) -> str:
-    """A guess at the command, also from its last word or from a domain's name."""
-    first, *others = arguments
-    ways = {words.split()[-1]: words for words in COMMANDS}
-    ways |= {"sources": "sources", "version": "--version"}
-    ways |= {name: f"run {name}" for name in DOMAINS}
-    meant = closest(first, ways)
-    if meant == "sources" and others:
-        ways = {words: words for words in SOURCES}
-        ways |= {f"sources {name}": f"sources show {name}" for name in DOMAINS}
-        meant = closest(f"sources {others[0]}", ways)
-    return f" Did you mean {ways[meant]!r}?" if meant else ""
-
-
-def parse(words: str, tokens: Sequence[str]) -> Any:
-    """The command with its arguments, or its help."""
-    command, refusal = COMMANDS[words], io.StringIO()
-    page = io.TextIOWrapper(io.BytesIO(), encoding=sys.stdout.encoding)
-    try:
-        with contextlib.redirect_stdout(page), contextlib.redirect_stderr(refusal):
-            return tyro.cli(
-                command,
-                prog=f"policymix {words}",
-                args=tokens,
-                config=(OmitArgPrefixes, FlagCreatePairsOff, DisallowNone),
-            )
-    except SystemExit as end:
-        if not end.code:
-            page.seek(0)
-            return command_page(page.read(), command)
-    complaint = explain(command, tokens)
-    if complaint is None:
-        raise UsageError(f"this was not understood:\n{refusal.getvalue()}")
-    raise UsageError(f"{complaint}\nAll options: policymix {words} --help")
+def explain(error: CycloptsError) -> str:
+    """The parser's sentence, or a shorter one that says what would be right."""
+    words = " ".join(error.command_chain or ())
+    unused = error.unused_tokens or [""]
+    example = f"\nFor example: {EXAMPLES[words][0]}" if words in EXAMPLES else ""
+    match error:
+        case UnknownCommandError() if unused[0].startswith("-"):
+            guess = did_you_mean(unused[0], ("--help", "--version"))
+            return f"there is no option {unused[0]} without a command.{guess}"
+        case MissingArgumentError(argument=argument) if argument and error.app:
+            known = error.app.assemble_argument_collection(parse_docstring=True)
+            meaning = next(a.parameter.help for a in known if a.name == argument.name)
+            value = f"{argument.name} {argument.parameter.metavar or ''}".strip()
+            return f"{value} is missing: {meaning}{example}"
+        case UnusedCliTokensError():
+            return f"{unused[0]!r} is a word too many.{example}"
+        case ValidationError(argument=argument, exception_message=why) if argument:
+            values = " ".join(token.value for token in argument.tokens)
+            return f"{argument.name} {values}: {why}"
+        case CoercionError(target_type=kind, token=token) if token and kind in NUMBERS:
+            return f"{token.keyword} {token.value}: this must be {NUMBERS[kind]}"
+    return str(error)

@@ -1,132 +1,104 @@
-"""What the values of arguments must be; a rule stands in an argument's annotation."""
+"""What values must be: the parser says which one is wrong, a rule says why."""
 
 import os
 import re
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from policymix.core.errors import UsageError, did_you_mean
-
-
-class Rule(Protocol):
-    """What a value must be; stands in an argument's annotation."""
-
-    def check(self, written: str, value: Any) -> None:
-        """Raise a UsageError that names the argument as it is written."""
-        ...
+from policymix.core.errors import did_you_mean
+from policymix.environments.registry import GROUPS, domain_names
+from policymix.methods.names import BUILT_IN
+from policymix.storage.folders import MANIFEST
 
 
-@dataclass(frozen=True)
-class AtLeast:
-    """A number, or numbers, not too small."""
-
-    least: int
-
-    def check(self, written: str, value: Any) -> None:
-        """Refuse a number below the least."""
-        for number in value if isinstance(value, tuple) else (value,):
-            if not number >= self.least:
-                raise UsageError(
-                    f"{written} is {number}: it must be at least {self.least}"
-                )
+def method_names() -> tuple[str, ...]:
+    """Of all methods, without JAX: only who has loaded recipes has registered one."""
+    recipes = sys.modules.get("policymix.methods.recipes")
+    registered = recipes.METHODS if recipes else ()
+    offered = entry_points(group="policymix.methods").names
+    return tuple(dict.fromkeys([*BUILT_IN, *registered, *sorted(offered)]))
 
 
-@dataclass(frozen=True)
-class OneOf:
-    """A name, or several different ones, that must exist."""
-
-    what: str
-    names: tuple[str, ...]
-    pattern: str = "(?!)"
-    """Of further names."""
-
-    def check(self, written: str, value: Any) -> None:
-        """Refuse unknown names, none at all, and one that is given twice."""
-        given = value if isinstance(value, tuple) else (value,)
-        existing = f"{self.what.capitalize()}s: {', '.join(self.names)}"
-        if not given:
-            raise UsageError(f"{written} needs at least one name.\n{existing}")
-        for name in given:
-            if "," in name:
-                apart = " ".join(name.replace(",", " ").split())
-                raise UsageError(f"names are separated by spaces: {written} {apart}")
-            if name not in self.names and not re.fullmatch(self.pattern, name):
-                guess = did_you_mean(name, self.names)
-                raise UsageError(
-                    f"there is no {self.what} {name!r}.{guess}\n{existing}"
-                )
-            if given.count(name) > 1:
-                raise UsageError(f"{written} names {name!r} twice")
+def a_method(_: Any, name: str) -> None:
+    """The name of a method; phi1, phi2, … are as many as the sources."""
+    if "," in name:
+        apart = " ".join(name.replace(",", " ").split())
+        raise ValueError(f"names are separated by spaces: --methods {apart}")
+    if not re.fullmatch(r"phi[1-9]\d*", name):
+        _exists("method", name, method_names())
 
 
-@dataclass(frozen=True)
-class DomainOrSources:
+def each_once(_: Any, names: tuple[str, ...]) -> None:
+    """No name twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name!r} is named twice")
+
+
+def a_domain(_: Any, name: str) -> None:
+    """The name of a domain."""
+    _exists("domain", name, domain_names())
+
+
+def domain_or_group(_: Any, name: str) -> None:
+    """The name of a domain, or one that stands for several."""
+    _exists("domain", name, dict.fromkeys([*domain_names(), *GROUPS]))
+
+
+def domain_or_sources(_: Any, place: str) -> None:
     """The name of a domain, or a folder with sources."""
-
-    names: tuple[str, ...]
-
-    def check(self, written: str, value: Any) -> None:
-        """Refuse what is neither."""
-        from policymix.storage.folders import MANIFEST
-
-        folder = Path(value)
-        if value in self.names or (folder / MANIFEST).exists():
-            return
-        if folder.exists():
-            raise UsageError(
-                f"{folder} holds no sources: there is no {MANIFEST} in it.\n"
-                "A folder of sources is written by policymix sources train"
-            )
-        guess = did_you_mean(value, (*self.names, *_beside(folder)))
-        raise UsageError(
-            f"there is no domain and no folder {value!r}.{guess}\n"
-            f"Domains: {', '.join(self.names)}"
+    folder = Path(place)
+    if place in domain_names() or (folder / MANIFEST).exists():
+        return
+    if folder.exists():
+        raise ValueError(
+            f"it holds no sources: there is no {MANIFEST} in it.\n"
+            "A folder of sources is written by policymix sources train"
         )
+    _exists("domain and no folder", place, domain_names(), _beside(folder))
 
 
-@dataclass(frozen=True)
-class Folder:
+def folder_of_runs(_: Any, folder: Path) -> None:
     """A folder that is there."""
-
-    made_by: str
-    """Commands that write such folders."""
-
-    def check(self, written: str, value: Any) -> None:
-        """Refuse a file, or nothing."""
-        if value.exists() and not value.is_dir():
-            raise UsageError(f"{value} is a file, not a folder")
-        if not value.exists():
-            guess = did_you_mean(str(value), _beside(value))
-            raise UsageError(
-                f"there is no folder {str(value)!r}.{guess}\n"
-                f"Such a folder is written by {self.made_by}"
-            )
+    if folder.is_file():
+        raise ValueError("it is a file, not a folder")
+    if not folder.exists():
+        guess = did_you_mean(str(folder), _beside(folder))
+        made = "Such a folder is written by policymix run, reproduce or demo"
+        raise ValueError(f"there is no such folder.{guess}\n{made}")
 
 
-@dataclass(frozen=True)
-class Writable:
-    """A folder to write to."""
+def writable(_: Any, folder: Path | None) -> None:
+    """A folder to write to, whatever is in it."""
+    if folder is None:
+        return
+    there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    if not there.is_dir():
+        raise ValueError(f"{there} is a file. Choose a folder")
+    if not os.access(there, os.W_OK):
+        raise ValueError(f"you may not write in {there}. Choose another")
 
-    new: bool = False
-    """Whether there may be nothing in it."""
 
-    def check(self, written: str, value: Any) -> None:
-        """Refuse a file, a forbidden place and, if it shall be new, one in use."""
-        places = (value, *value.absolute().parents)
-        there = next(place for place in places if place.exists())
-        if not there.is_dir():
-            raise UsageError(f"{written} {value}: {there} is a file. Choose a folder")
-        if not os.access(there, os.W_OK):
-            raise UsageError(f"{written} {value}: you may not write in {there}")
-        if self.new and there == value and any(value.iterdir()):
-            raise UsageError(
-                f"{written} {value}: this folder is in use. Choose a new one"
-            )
+def new_folder(_: Any, folder: Path) -> None:
+    """A folder to write to, with nothing in it."""
+    writable(_, folder)
+    if folder.exists() and any(folder.iterdir()):
+        raise ValueError("this folder is in use. Choose a new one")
+
+
+def _exists(
+    what: str, name: str, names: Iterable[str], more: Iterable[str] = ()
+) -> None:
+    if name not in names:
+        guess = did_you_mean(name, (*names, *more))
+        listed = f"{what.split()[0].capitalize()}s: {', '.join(names)}"
+        raise ValueError(f"there is no {what} {name!r}.{guess}\n{listed}")
 
 
 def _beside(path: Path) -> list[str]:
     """Folders in the same place."""
-    if not path.parent.is_dir():
-        return []
-    return [str(other) for other in path.parent.iterdir() if other.is_dir()]
+    places = path.parent.iterdir() if path.parent.is_dir() else ()
+    return [str(place) for place in places if place.is_dir()]

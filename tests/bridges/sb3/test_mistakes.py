@@ -96,7 +96,7 @@ MISTAKES = {
         "'explicit' or 'lookahead'",
     ),
     "an unknown form of reward": (
-        lambda: VecShapedReward(DummyVecEnv([Slope]), DISCRETE, form="explicit"),
+        lambda: VecShapedReward(DummyVecEnv([Slope]), DISCRETE, form="explicit"),  # pyright: ignore[reportArgumentType]
         PolicymixError,
         "'lookback' or 'bonus'",
     ),

@@ -1,47 +1,66 @@
-"""Who competes: our loops, other libraries doing the same work, environments alone."""
+"""Contestants of `policymix`: other libraries at the same work, environments alone."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from policymix.cli.bench_contests import Chunk
+from policymix.cli.timing import Chunk, Versus, compare, contest
 from policymix.core.settings import Settings
 
 CHUNK = 100
 """Steps of other libraries, or of environments alone, between looks at the clock."""
 
 
-def our_chunks(
-    task: Any, method: str, trials: int, settings: Settings | None = None
-) -> Chunk:
-    """Train a method's trials, a chunk of the loop and the copies due at a time.
+class Share(NamedTuple):
+    """How much of the threads' time goes into environments, see `host_share`."""
+
+    trials: int
+    threads: int
+    host_microseconds: float
+    loop_microseconds: float
+    share: float
+
+
+class Absent(NamedTuple):
+    """A library that could have competed."""
+
+    library: str
+    why: str
+
+
+def fastest(ways: Mapping[str, Chunk]) -> tuple[str, list[Versus]]:
+    """Of several ways to do the same, by a short look at each."""
+    speeds = contest(ways, 0.0, rounds=1)
+    name = max(speeds, key=lambda name: speeds[name][0])
+    return name, compare(speeds, name)
+
+
+def host_share(loop: float, host: float, threads: int) -> float:
+    """The share of the host loop's time that environments and their arrays take.
+
+    The loop has a thread for each device, and all of them step environments. So this
+    is the time of one step of all trials' environments, taken one after the other in
+    one thread with nothing else going on, over the time that the loop's threads
+    together have for that step: its wall time × threads.
 
     Args:
-        task: a `TransferTask`, or a domain's name.
-        method: its name.
-        trials: run side by side.
-        settings: by default the paper's.
+        loop: samples a second of the whole loop.
+        host: samples a second of its environments alone, in one thread.
+        threads: of the loop.
     """
-    from policymix.training.run import new_run
-    from policymix.training.task import load_task, prepare
+    return loop / (host * threads)
 
-    task = prepare(load_task(task) if isinstance(task, str) else task)
-    work = new_run(task, method, settings or task.domain.settings, trials=trials)
-    length, taken = work.plan.length, 0
 
-    def chunk() -> int:
-        nonlocal taken
-        work.loop.advance(length)
-        taken += length
-        if taken % work.settings.refresh_every == 0:
-            work.loop.refresh()
-        work.loop.wait()
-        return length * trials
-
-    return chunk
+def share_of(
+    loop: Sequence[float], host: Sequence[float], trials: int, threads: int
+) -> Share:
+    """The median of the rounds' shares, beside the times of a step of all trials."""
+    shares = [host_share(*pair, threads) for pair in zip(loop, host, strict=True)]
+    host_time, loop_time = (1e6 * trials / float(np.median(x)) for x in (host, loop))
+    return Share(trials, threads, host_time, loop_time, float(np.median(shares)))
 
 
 def host_chunks(make: Callable[[], Any], trials: int) -> Chunk:

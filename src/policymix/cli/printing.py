@@ -1,0 +1,127 @@
+"""What the commands do and print."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from policymix.core.progress import bars
+from policymix.environments.registry import find_domain
+from policymix.experiments.runner import run_methods as run
+from policymix.sources.library import fingerprint
+from policymix.storage.runs import FACTS, ROWS, Row
+from policymix.training.check import check_task
+from policymix.training.source_library import source_facts, train_library
+from policymix.training.task import TransferTask, load_task, prepare
+
+
+def train_sources(domain: str, out: Path, seed: int) -> None:
+    """Train a library with bars, save it and show it."""
+    find_domain(domain).spec()
+    with bars() as begin:
+        library, facts = train_library(domain, seed, begin)
+    library.save(out, facts)
+    show_sources(str(out))
+    print(f"library written to {out}")
+
+
+def show_sources(place: str) -> None:
+    """A table of a library's sources, and how it was made."""
+    task = load_task(place)
+    facts, domain = task.facts, task.domain
+    title = f"{domain.name}: {domain.measure} and model errors of {place}"
+    table = Table(title=escape(title), box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("source", no_wrap=True)
+    for column in (
+        *("own\nscore", "target\nscore", "own\nerror", "target\nerror"),
+        *("still\nerror", "samples", "sha-256"),
+    ):
+        table.add_column(column, justify="right", no_wrap=True)
+    for source in task.sources.sources:
+        row = facts["sources"][source.name]
+        if facts["domain"] != domain.name:
+            row = source_facts(domain, source, row["samples"])
+        table.add_row(
+            escape(source.name),
+            f"{row['own_score']:.1f}",
+            f"{row['zero_shot']:.1f}",
+            f"{row['own_error']:.2g}",
+            f"{row['target_error']:.2g}",
+            f"{row['own_still']:.2g}",
+            f"{row['samples']:,}",
+            fingerprint(source)[:8],
+        )
+    console = Console()
+    console.print(table)
+    scores = "exact" if domain.score is None else "means of 100 greedy episodes"
+    console.print(
+        f"Scores are {scores}. Errors are squared and summed over components (tables: "
+        "share of wrong predictions; densities: −log P in nats), on fresh transitions "
+        "of the source's policy; the still error is that of predicting no change at "
+        "home (densities: of a guess among all states)."
+    )
+    console.print(f"made by: {facts['command']}", highlight=False, markup=False)
+
+
+def run_methods(
+    place: str,
+    methods: Sequence[str],
+    trials: int,
+    seed: int,
+    steps: int | None,
+    out: Path,
+) -> None:
+    """Train methods with bars, write the run's folder and print a summary."""
+    task = prepare(load_task(place))
+    settings = task.domain.settings
+    if steps is not None:
+        settings = replace(settings, steps=steps)
+    with bars() as begin:
+        rows = run(task, methods, settings, seed, trials, out, begin)
+    Console().print(summary(task, rows))
+    print(f"rows: {out / ROWS}   facts: {out / FACTS}")
+
+
+def summary(task: TransferTask, rows: Sequence[Row]) -> Table:
+    """Mean and standard error over trials, of the whole run and at its end."""
+    trials = 1 + max(row.trial for row in rows)
+    count = f"{trials} trial{'s' if trials > 1 else ''}"
+    title = escape(f"{task.domain.name}: {task.domain.measure}, {count}")
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    for column in ("mean of the run", "at the end"):
+        table.add_column(f"{column}\n(± standard error)", justify="right")
+    for method in dict.fromkeys(row.method for row in rows):
+        scores = np.array([row.score for row in rows if row.method == method])
+        curves = scores.reshape(-1, trials)
+        over, last = mean_and_error(curves.mean(axis=0)), mean_and_error(curves[-1])
+        table.add_row(escape(method), over, last)
+    return table
+
+
+def mean_and_error(values: np.ndarray) -> str:
+    """A mean over trials with its standard error."""
+    if len(values) < 2:
+        return f"{values.mean():.1f}"
+    return f"{values.mean():.1f} ± {values.std(ddof=1) / len(values) ** 0.5:.1f}"
+
+
+def check(place: str) -> int:
+    """Print every finding; 1 when something is unsound."""
+    console = Console(highlight=False)
+    with console.status(escape(f"checking {place} …")):
+        findings = check_task(load_task(place))
+    for finding in findings:
+        mark = "[green]ok  [/]" if finding.sound else "[red]BAD [/]"
+        console.print(mark, escape(finding.question))
+        if not finding.sound:
+            console.print("    ", escape(finding.detail))
+            console.print("     remedy:", escape(finding.remedy))
+    unsound = sum(not finding.sound for finding in findings)
+    console.print(f"{len(findings)} checks, {unsound} unsound")
+    return 1 if unsound else 0

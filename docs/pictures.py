@@ -181,7 +181,7 @@ def kernels() -> Kernels:
         {
             "Gaussian(50)": curve(pm.Gaussian(50.0)),
             "Gaussian(500)": curve(pm.Gaussian(500.0)),
-            "StudentT(500)": curve(pm.StudentT(500.0)),
+            "StudentT(500)": curve(pm.kernels.StudentT(500.0)),
         },
     )
 
@@ -213,7 +213,8 @@ def coverage() -> Coverage:
     physics = push(0.5)
     halves = (seen, seen + 1.0)
     covered = [
-        CoveredDynamics(physics, pm.Identity(), jnp.asarray(half)) for half in halves
+        CoveredDynamics(physics, pm.encoders.Identity(), jnp.asarray(half))
+        for half in halves
     ]
     return Coverage(
         np.asarray(places[:, 0]), judged([physics, physics]), judged(covered)
@@ -385,7 +386,7 @@ def own_model() -> Own:
     steps = strip_steps(
         lambda obs: np.select([obs < -0.33, obs > 0.33], [0.5, 0.1], -0.3)
     )
-    encoder, kernel = pm.Identity(), pm.Gaussian(50.0)
+    encoder, kernel = pm.encoders.Identity(), pm.Gaussian(50.0)
     mixture = pm.WithOwnModel(
         pm.NetworkMixture(encoder, 3, 1, epochs=3), pm.OwnNetwork(encoder, kernel, 1, 2)
     )
@@ -506,7 +507,7 @@ def spoilt(task: pm.TransferTask) -> pm.TransferTask:
     """The same sources with random networks for policies."""
     networks = [init_mlp(jax.random.key(place), (4, 40, 40, 4)) for place in range(3)]
     sources = [
-        replace(source, policy=GreedyPolicy(network, pm.Identity()))
+        replace(source, policy=GreedyPolicy(network, pm.encoders.Identity()))
         for source, network in zip(task.sources.sources, networks, strict=True)
     ]
     library = pm.SourceLibrary(sources, task.sources.spec, task.sources.encoder)

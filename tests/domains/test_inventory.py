@@ -151,7 +151,9 @@ def test_shipped_sources_are_what_training_makes(task):
 
 
 def test_the_unforeseen_has_no_sources_of_its_own():
-    with pytest.raises(pm.DomainError, match=r"policymix sources train inventory$"):
+    with pytest.raises(
+        pm.errors.DomainError, match=r"policymix sources train inventory$"
+    ):
         train_library("inventory-unforeseen")
 
 

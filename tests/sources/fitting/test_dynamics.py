@@ -409,7 +409,9 @@ def test_a_dataset_knows_its_spaces():
 
 
 def test_models_survive_saving(turned, keys, tmp_path):
-    policy = pm.GreedyPolicy(init_mlp(keys(), (2, 4, 3)), pm.Identity())
+    policy = pm.policies.GreedyPolicy(
+        init_mlp(keys(), (2, 4, 3)), pm.encoders.Identity()
+    )
     source = pm.SourceTask("turning", policy, turned.model)
     spec = pm.TaskSpec(pm.Box((-5.0,) * 2, (5.0,) * 2), pm.Discrete(3))
     pm.SourceLibrary([source], spec, turned.model.encoder).save(tmp_path / "library")
@@ -427,7 +429,7 @@ def test_tables_survive_saving(tmp_path):
     policy = pm.table_policy(jnp.zeros(STATES, int), ACTIONS)
     source = pm.SourceTask("chain", policy, model, pm.Indicator())
     spec = pm.TaskSpec(pm.Discrete(STATES), pm.Discrete(ACTIONS))
-    library = pm.SourceLibrary([source], spec, pm.OneHot(STATES))
+    library = pm.SourceLibrary([source], spec, pm.encoders.OneHot(STATES))
     library.save(tmp_path / "library")
     loaded = pm.SourceLibrary.load(tmp_path / "library").sources[0].dynamics
     np.testing.assert_array_equal(loaded.next_obs, chain())  # pyright: ignore[reportFunctionMemberAccess]

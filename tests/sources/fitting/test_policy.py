@@ -76,12 +76,12 @@ def test_it_can_be_saved_with_its_library(tmp_path):
 
 
 def test_what_cannot_be_repeated_is_said():
-    with pytest.raises(pm.SourceError, match="how to act"):
+    with pytest.raises(pm.errors.SourceError, match="how to act"):
         pm.fit_policy("CartPole-v1")
     states = np.arange(100) % 5
     vectors = np.zeros((100, 2), np.float32)
-    with pytest.raises(pm.SourceError, match="actions are vectors"):
+    with pytest.raises(pm.errors.SourceError, match="actions are vectors"):
         pm.fit_policy((states, vectors, states))
     obs = np.zeros((100, 2), np.float32)
-    with pytest.raises(pm.SourceError, match="layers are"):
+    with pytest.raises(pm.errors.SourceError, match="layers are"):
         pm.fit_policy((obs, states, obs), layers=(), progress=False)

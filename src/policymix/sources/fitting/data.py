@@ -25,8 +25,8 @@ class Transitions(NamedTuple):
     next_obs: Float[Array, "samples d"]
 
     def rows(self, index: np.ndarray) -> "Transitions":
-        """Those at an index."""
-        return Transitions(*(jnp.asarray(part[index]) for part in self))
+        """Those at an index; NumPy picks them, for JAX would compile each shape."""
+        return Transitions(*(jnp.asarray(np.asarray(part)[index]) for part in self))
 
 
 def split(

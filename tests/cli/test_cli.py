@@ -25,6 +25,8 @@ from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
 from policymix.training.task import load_task
 
+from support.command_line import typed as run
+
 COMMAND = str(Path(sys.executable).with_name("policymix"))
 PAGES = [
     *([], ["--help"], ["sources"]),
@@ -33,16 +35,10 @@ PAGES = [
 EXAMPLE = re.compile(r"^ +(policymix [a-z].*?) *$", re.MULTILINE)
 
 
-def run(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["policymix", *map(str, arguments)])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    printed = capsys.readouterr()
-    return caught.value.code or 0, printed.out + printed.err
-
-
 def page(monkeypatch, capsys, *words, columns=80):
     monkeypatch.setenv("COLUMNS", str(columns))
+    for each in (app, app.meta):  # they keep the width that they saw first
+        monkeypatch.setattr(each, "_fallback_console", None)
     code, printed = run(monkeypatch, capsys, *words)
     assert code == 0
     return printed
@@ -101,15 +97,16 @@ def test_help_of_a_command_tells_all_of_it(monkeypatch, capsys):
             plain = " ".join(text.replace("`", "").split())
             assert plain in said or "methods" in plain, f"{words}: {plain}"
         assert EXAMPLE.findall(printed) == list(examples) != []
+        assert max(map(len, examples)) <= 58, f"{words}: too long for 60 columns"
         assert "--load FILE" in printed
         assert page(monkeypatch, capsys, "help", *words.split()) == printed
 
 
 def test_every_printed_example_is_understood(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    for folder in ("my-sources", "my-run"):
-        Path(folder).mkdir()
-        Path(folder, "manifest.json").touch()
+    Path("my-run").mkdir()
+    Path("my-sources").mkdir()
+    Path("my-sources/manifest.json").touch()
     monkeypatch.setattr("policymix.cli.rules.method_names", lambda: (*BUILT_IN, "my"))
     for words in PAGES:
         for columns in (60, 80, 200):
@@ -117,7 +114,8 @@ def test_every_printed_example_is_understood(monkeypatch, capsys, tmp_path):
             examples = EXAMPLE.findall(printed)
             assert examples
             for example in examples:
-                typed = shlex.split(example.replace("--load my.py", ""))[1:]
+                line = example.replace("--load my.py", "")
+                typed = shlex.split(line.replace("--out my-sources", "--out new"))[1:]
                 command, *_ = app.parse_args(typed, exit_on_error=False)
                 name = command.__name__
                 assert name == typed[typed[0] == "sources"], example

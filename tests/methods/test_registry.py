@@ -6,10 +6,10 @@ import pytest
 
 from policymix.core.errors import PolicymixError
 from policymix.methods.method import Method
+from policymix.methods.names import method_names
 from policymix.methods.recipes import (
     METHODS,
     find_recipe,
-    method_names,
     recipes,
     register_method,
 )

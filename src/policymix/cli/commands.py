@@ -75,6 +75,7 @@ NewFolder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.new_fold
 Natural = Annotated[int, Parameter(validator=Number(gte=0))]
 Positive = Annotated[int, Parameter(validator=Number(gte=1))]
 GROUPED = "; ".join(f"{group}: {', '.join(names)}" for group, names in GROUPS.items())
+SEVERAL_DOMAINS = f"Its name, or one that stands for several. {GROUPED}."
 METHODS = f"{', '.join(BUILT_IN)} (no transfer), phi1, phi2, … (one source alone)."
 Several = Parameter(
     show_default=lambda values: " ".join(map(str, values)), consume_multiple=(1, None)
@@ -129,9 +130,9 @@ def train(domain: Domain, /, *, out: NewFolder, seed: Natural = 0):
 
 @command(
     f"policymix run {DEMO} --methods mars scratch --out my-run",
-    f"policymix run {DEMO} --methods mapse phi1 --out one-source",
+    f"policymix run {DEMO} --methods mapse phi1 --out alone",
     "policymix run my-sources --steps 2000 --out quick-look",
-    f"policymix run {DEMO} --load my.py --methods my --out mine",
+    f"policymix run {DEMO} --load my.py --methods my --out new",
     synonym=domain_names(),
 )
 def run(
@@ -169,7 +170,7 @@ def run(
 )
 def reproduce(
     domain: Annotated[
-        str, Parameter(help=f"A name. {GROUPED}.", validator=rules.domain_or_group)
+        str, Parameter(help=SEVERAL_DOMAINS, validator=rules.domain_or_group)
     ],
     /,
     *,

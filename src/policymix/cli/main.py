@@ -44,14 +44,14 @@ def obey(tokens: Sequence[str]) -> int:
     if tokens[:1] == ["help"]:
         tokens = [*tokens[1:], "--help"]
     try:
-        return app.meta(tokens, exit_on_error=False, print_error=False)
+        return app.meta(tokens, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
         words = " ".join(["policymix", *(error.command_chain or ())])
         raise UsageError(f"{explain(error)}\nMore: {words} --help") from None
 
 
-LOAD = "Your own Python file or module, run first: the methods and domains that it "
-LOAD += "registers are known then."
+LOAD = "Your own Python file or module, run first: methods, domains that it registers."
+app.meta.suppress_keyboard_interrupt = False
 
 
 @app.meta.default
@@ -61,7 +61,7 @@ def launch(
         tuple[str, ...],
         Parameter(metavar="FILE", help=LOAD, show_default=False),
     ] = (),
-) -> int:
+) -> int | None:
     """Run the user's own code, then the command."""
     from policymix.core.devices import use_every_core
 
@@ -71,7 +71,7 @@ def launch(
     command, bound, _ = app.parse_args(tokens)
     if inspect.isfunction(command):  # pages of help are methods of the app
         use_every_core()
-    return command(*bound.args, **bound.kwargs) or 0
+    return command(*bound.args, **bound.kwargs)
 
 
 def explain(error: CycloptsError) -> str:

@@ -2,24 +2,14 @@
 
 import os
 import re
-import sys
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from policymix.core.errors import did_you_mean
 from policymix.environments.registry import GROUPS, domain_names
-from policymix.methods.names import BUILT_IN
+from policymix.methods.names import method_names
 from policymix.storage.folders import MANIFEST
-
-
-def method_names() -> tuple[str, ...]:
-    """Of all methods, without JAX: only who has loaded recipes has registered one."""
-    recipes = sys.modules.get("policymix.methods.recipes")
-    registered = recipes.METHODS if recipes else ()
-    offered = entry_points(group="policymix.methods").names
-    return tuple(dict.fromkeys([*BUILT_IN, *registered, *sorted(offered)]))
 
 
 def a_method(_: Any, name: str) -> None:

@@ -15,6 +15,7 @@ from policymix.core.settings import Settings
 from policymix.methods.behaviours import Reuse
 from policymix.methods.leaders import UCB1, Gate, Softmax
 from policymix.methods.method import Given, Method, Recipe
+from policymix.methods.names import GROUP, method_names
 from policymix.methods.trust import ByArm, ByMixture, ByTruth, Fixed
 
 HEAD_START = 10
@@ -153,8 +154,6 @@ METHODS: dict[str, Recipe] = {
 """By the names of the command line; phi1, phi2, … are one source alone.
 `register_method` adds to it, and so do the entry points of installed packages."""
 
-GROUP = "policymix.methods"
-"""Entry points by which an installed package offers methods: name = "module:recipe"."""
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -176,11 +175,6 @@ def register_method(name: str, recipe: Recipe) -> None:
             "phi1, phi2, …"
         )
     METHODS[name] = recipe
-
-
-def method_names() -> tuple[str, ...]:
-    """Names of all methods, those that installed packages offer included."""
-    return tuple(METHODS | dict.fromkeys(entry_points(group=GROUP).names))
 
 
 def recipes(num_sources: int) -> dict[str, Recipe]:

@@ -18,11 +18,12 @@ os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
 )
-SHARED = "JAX_COMPILATION_CACHE_DIR"
-if SHARED not in os.environ:  # workers have it from their parent
-    os.environ[SHARED] = tempfile.mkdtemp(prefix="policymix-")
-    atexit.register(shutil.rmtree, os.environ[SHARED], ignore_errors=True)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # workers have it from their parent
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="policymix-")
+    atexit.register(
+        shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True
+    )
 
 import jax
 import jaxtyping
@@ -31,7 +32,7 @@ from hypothesis import HealthCheck, settings
 
 from support.browser import Browser, find_browser
 
-jax.config.update("jax_compilation_cache_dir", os.environ[SHARED])
+jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_num_cpu_devices", 2)  # trials are sharded on any machine
 jax.config.update("jax_numpy_rank_promotion", "raise")

@@ -1,19 +1,44 @@
-"""JAX is strict in every test: no silent broadcasting, no key used twice."""
+"""JAX is strict in every test: no silent broadcasting, no key used twice.
 
+Compiling is most of the tests' work, and what they state holds at any level: so it is
+done without optimisation, and once for all processes of a session.
+"""
+
+import atexit
+import ctypes
+import gc
 import os
+import resource
+import shutil
+import sys
+import tempfile
+from pathlib import Path
 
-# Compiling is most of the tests' work, and what they state holds at any level.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
+)
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # workers have it from their parent
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="policymix-")
+    atexit.register(
+        shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True
+    )
 
 import jax
+import jaxtyping
 import pytest
 from hypothesis import HealthCheck, settings
 
 from support.browser import Browser, find_browser
 
+jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_num_cpu_devices", 2)  # trials are sharded on any machine
 jax.config.update("jax_numpy_rank_promotion", "raise")
-jax.config.update("jax_debug_key_reuse", True)
+
+MUCH = 1.0e9
+"""Bytes of a process, above which its programs (1.5 MB each) are dropped."""
 
 settings.register_profile(
     "policymix",
@@ -23,6 +48,27 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("policymix")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Learning runs go as users' do: types and keys are checked in all other tests."""
+    learning = item.get_closest_marker("learning") is not None
+    jaxtyping.config.update("jaxtyping_disable", learning)
+    with jax.debug_key_reuse(not learning):
+        return (yield)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small():
+    """Keep a worker small: tests compile thousands of programs for one call each."""
+    yield
+    if sys.platform == "linux":
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        if pages * resource.getpagesize() > MUCH:
+            jax.clear_caches()
+            gc.collect()
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 @pytest.fixture

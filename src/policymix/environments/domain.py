@@ -61,7 +61,7 @@ class Domain:
         better: which scores are the good ones.
         settings: for every method.
         study: what experiments and reports want to know.
-        shipped: the folder of its sources, if they come with the package.
+        shipped: its sources: the folder of a library, or a function that makes one.
         home: the domain that its sources were made for, if it is another.
         trainer: "module:function" that trains one source, if they can be made anew.
         kinds: modules that its sources are made of, besides the package's own.
@@ -76,7 +76,7 @@ class Domain:
     better: Literal["higher", "lower"] = "higher"
     settings: Settings = DEFAULTS
     study: Study = field(default_factory=Study)
-    shipped: Path | Traversable | None = None
+    shipped: Path | Traversable | Callable[[], Any] | None = None
     home: str | None = None
     trainer: str | None = None
     kinds: tuple[type, ...] = ()

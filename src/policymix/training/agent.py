@@ -14,6 +14,8 @@ import numpy as np
 from jaxtyping import Array
 
 from policymix.beliefs.belief import Belief
+from policymix.beliefs.build import MixtureMaker
+from policymix.beliefs.mixture import AbstractMixture
 from policymix.core.encoders import AbstractEncoder
 from policymix.core.errors import PolicymixError
 from policymix.core.settings import Settings
@@ -103,25 +105,38 @@ class TrainedAgent:
             "sources": list(self.task.sources.names),
         }
         facts |= _sources_record(self.task, arrays)
+        usual = build_setup(self.task, self.method, self.settings).mixture
+        if not eqx.tree_equal(self.setup.mixture, usual):
+            facts["mixture"] = type(self.setup.mixture).__name__
         for place, leaf in enumerate(jax.tree.leaves(self.trial)):
             arrays[f"trial.{place}"] = np.asarray(leaf)
         write_folder(Path(folder), pack(FORMAT, VERSION, facts, arrays))
 
     @classmethod
     def load(
-        cls, folder: str | Path, task: TransferTask | None = None
+        cls,
+        folder: str | Path,
+        task: TransferTask | None = None,
+        mixture: AbstractMixture | MixtureMaker | None = None,
     ) -> "TrainedAgent":
         """Read a folder; no code in it is ever executed.
 
         Args:
             folder: that `save` wrote.
             task: what the agent was trained on, if its sources could not be saved.
+            mixture: the same that was given to `train`, if one was.
         """
         task = None if task is None else prepare(task)
         facts, arrays = read_folder(Path(folder), FORMAT, VERSION)
         _check_task(Path(folder), facts, task)
+        if "mixture" in facts and mixture is None:
+            raise PolicymixError(
+                f"the agent in {folder} was trained with a mixture of your own, "
+                f"{facts['mixture']}. Give it as well: "
+                "TrainedAgent.load(folder, task, mixture)"
+            )
         with blaming(Path(folder), "facts"):
-            return _read(cls, facts, arrays, task)
+            return _read(cls, facts, arrays, task, mixture)
 
     def _act(self, obs: np.ndarray) -> np.ndarray:
         arrays, rest = eqx.partition(self.setup, eqx.is_array)
@@ -146,6 +161,7 @@ def _read(
     facts: dict[str, Any],
     arrays: dict[str, np.ndarray],
     task: TransferTask | None,
+    mixture: AbstractMixture | MixtureMaker | None,
 ) -> TrainedAgent:
     states = {name for name in arrays if name.startswith("trial.")}
     kinds = kinds_of(facts.get("domain"))
@@ -154,7 +170,7 @@ def _read(
     settings = read_settings(facts["settings"])
     method = facts["method"]
     find_recipe(method, len(task.sources))
-    setup = build_setup(task, method, settings)
+    setup = build_setup(task, method, settings, mixture)
     observation = setup.spec.observation
     zeros = jnp.zeros(observation.shape, float if observation.shape else int)
     shapes = jax.eval_shape(partial(begin, setup), jax.random.key(0), zeros)

@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from policymix.beliefs.build import MixtureMaker
+from policymix.beliefs.mixture import AbstractMixture
 from policymix.core.errors import PolicymixError
 from policymix.core.progress import Begin
 from policymix.core.settings import Settings
@@ -214,12 +216,13 @@ def new_run(
     seed: int = 0,
     trials: int = 1,
     stops: Sequence[int] = (),
+    mixture: AbstractMixture | MixtureMaker | None = None,
 ) -> TrainingRun:
     """A method's trials, those with seeds from `seed` on; nothing is run yet."""
     return TrainingRun(
         task=task,
         name=method if isinstance(method, str) else method.__name__,
-        setup=build_setup(task, method, settings),
+        setup=build_setup(task, method, settings, mixture),
         settings=settings,
         seeds=np.arange(seed, seed + trials),
         stops=stops,

@@ -112,6 +112,8 @@ def load_task(place: str | Path) -> TransferTask:
             f"{domain.name} comes without sources. Give the folder of a library, or "
             "TransferTask(domain, sources)"
         )
+    if callable(domain.shipped):
+        return TransferTask(domain, domain.shipped())
     with as_file(domain.shipped) as folder:
         library, facts = read_library_folder(folder)
     return TransferTask(domain, fitting(domain, library, facts, domain.name), facts)

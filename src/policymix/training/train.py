@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from policymix.beliefs.build import MixtureMaker
+from policymix.beliefs.mixture import AbstractMixture
 from policymix.core.progress import bars
 from policymix.core.settings import Settings
 from policymix.methods.method import Recipe
@@ -35,6 +37,7 @@ def train(
     seed: int = 0,
     trials: int = 1,
     settings: Settings | None = None,
+    mixture: AbstractMixture | MixtureMaker | None = None,
     progress: bool = True,
 ) -> Training:
     """Learn the target of a task with the help of its sources.
@@ -45,14 +48,16 @@ def train(
         steps: samples of the target; by default those of the settings.
         seed: trial t has seed + t.
         trials: independent repetitions, run side by side.
-        settings: by default the domain's, for own targets `Settings`' defaults.
+        settings: by default the domain's, for own targets `DEFAULTS`.
+        mixture: one of your own, or a function (sources, settings) that makes it; by
+            default what the settings ask for.
         progress: show a bar with samples, speed, score and time left.
     """
     task = prepare(load_task(task) if isinstance(task, str) else task)
     settings = task.domain.settings if settings is None else settings
     if steps is not None:
         settings = replace(settings, steps=steps)
-    run = new_run(task, method, settings, seed, trials)
+    run = new_run(task, method, settings, seed, trials, mixture=mixture)
     with bars(quiet=not progress) as begin:
         rows = carry_out(run, begin, f"{task.domain.name} {run.name}")
     return Training(run.agents(), tuple(rows))

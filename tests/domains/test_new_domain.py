@@ -1,4 +1,4 @@
-"""A new domain is one file, and gets run, reproduce and report from the command line."""
+"""A new domain is one file; run, reproduce and report know it by name."""
 
 import json
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from policymix.core.progress import bars
 from policymix.environments.registry import find_domain
 from policymix.experiments.runner import run_methods as run
-from policymix.sources.library import fingerprint
+from policymix.sources.fingerprint import fingerprint
 from policymix.storage.runs import FACTS, ROWS, Row
 from policymix.training.check import check_task
 from policymix.training.source_library import source_facts, train_library

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from policymix.core.settings import Settings
-from policymix.sources.library import fingerprint
+from policymix.sources.fingerprint import fingerprint
 from policymix.storage.runs import FORMAT, VERSION
 from policymix.training.task import TransferTask
 

@@ -1,6 +1,5 @@
 """What we know: source tasks and their library."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -158,16 +157,6 @@ def kinds_of(domain: Any) -> tuple[type, ...]:
 def plain_encoder(space: Space) -> AbstractEncoder:
     """Vectors as they are; the index of a state as a unit vector."""
     return OneHot(space.n) if isinstance(space, Discrete) else Identity()
-
-
-def fingerprint(source: SourceTask) -> str:
-    """SHA-256 of all that a source is."""
-    arrays: dict[str, np.ndarray] = {}
-    record = to_record(source, "source", arrays)
-    content = repr(record).encode() + b"".join(
-        arrays[name].tobytes() for name in sorted(arrays)
-    )
-    return hashlib.sha256(content).hexdigest()
 
 
 def library_record(

@@ -63,23 +63,42 @@ def blaming(folder: Path, part: str) -> Iterator[None]:
     raise FileFormatError(folder / MANIFEST, field, problem, RESTORE)
 
 
-def to_record(value: Any, field: str, arrays: dict[str, np.ndarray]) -> Any:
-    """Describe a value; its arrays are added to `arrays` under the field's name."""
+def _refuse(field: str, value: Any) -> Any:
+    raise RecordError(field, f"{value!r} cannot be saved; only tables and networks can")
+
+
+def to_record(
+    value: Any,
+    field: str,
+    arrays: dict[str, np.ndarray],
+    otherwise: Callable[[str, Any], Any] = _refuse,
+) -> Any:
+    """Describe a value.
+
+    Args:
+        value: a module, a tuple, an array or a number.
+        field: its name.
+        arrays: its arrays are added to these, under the names of their fields.
+        otherwise: describes what is none of these; by default it is refused.
+    """
     if eqx.is_array(value) or isinstance(value, np.ndarray):
         arrays[field] = np.asarray(value)
         return {"array": field}
     if isinstance(value, tuple):
-        return [to_record(v, f"{field}.{i}", arrays) for i, v in enumerate(value)]
+        return [
+            to_record(part, f"{field}.{place}", arrays, otherwise)
+            for place, part in enumerate(value)
+        ]
     if isinstance(value, eqx.Module):
         record: dict[str, Any] = {"kind": type(value).__name__}
         for part in dataclasses.fields(value):
             record[part.name] = to_record(
-                getattr(value, part.name), f"{field}.{part.name}", arrays
+                getattr(value, part.name), f"{field}.{part.name}", arrays, otherwise
             )
         return record
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise RecordError(field, f"{value!r} cannot be saved; only tables and networks can")
+    return otherwise(field, value)
 
 
 class Reader:

@@ -496,7 +496,7 @@ def gate(
     work = TrainingRun.of(task, method, None, 0, trials, settings)
     moments: list[tuple[int, float, float]] = []
     for moment in work.run():
-        memory = work.loop.trials.memory
+        memory = work.loop.trials.behaviour
         tested = np.asarray(jax.vmap(work.problem.method.leader.best)(memory))
         score = np.mean([row.score for row in moment.rows])
         moments.append((moment.step, float(np.mean(tested == 0)), float(score)))

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from policymix.agents.base import Experience, Shaping
+from policymix.agents.base import Experience
 from policymix.agents.q_learning import QLearning
-from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD, td_target
+from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD, Shaping, td_target
 from policymix.training.setup import build_setup
 
 from support.probes import (

@@ -17,7 +17,7 @@ from policymix.beliefs.network import (
 from policymix.beliefs.precisions import LearnedPrecision, temper
 from policymix.core.encoders import Identity
 from policymix.core.kernels import Gaussian
-from policymix.core.optimise import OptimiserState
+from policymix.core.networks import OptimiserState
 
 logits_and_likelihoods = st.integers(1, 6).flatmap(
     lambda n: st.tuples(

@@ -16,9 +16,6 @@ from policymix.beliefs.potentials import (
     action_potential,
     decision_values,
     potential,
-    secondary_error,
-    secondary_loss,
-    secondary_update,
     shaping,
     td_target,
 )
@@ -179,48 +176,3 @@ def walk(obs):
     """The policy goes right; the last state ends the episode."""
     next_obs = jnp.minimum(obs + 1, CHAIN - 1)
     return (obs, jnp.array(1), next_obs, jnp.array(1)), next_obs == CHAIN - 1
-
-
-def test_secondary_value_function_pays_the_advice_itself():
-    table = jnp.zeros((CHAIN, 2))
-    discount, rate = jnp.array(0.9), jnp.array(0.5)
-
-    @jax.jit
-    def sweep(table):
-        for state in range(CHAIN - 1):
-            transition, terminated = walk(jnp.array(state))
-            advice = advice_on_the_chain(transition[0], transition[1])
-            table = secondary_update(
-                table, transition, advice, discount, terminated, rate
-            )
-        return table
-
-    for _ in range(200):
-        table = sweep(table)
-    for state in range(CHAIN - 1):
-        (obs, action, next_obs, next_action), terminated = walk(jnp.array(state))
-        paid = shaping(
-            table[obs, action], table[next_obs, next_action], discount, terminated
-        )
-        np.testing.assert_allclose(paid, advice_on_the_chain(obs, action), atol=1e-4)
-
-
-def test_secondary_loss_steps_like_the_table():
-    table = jax.random.normal(jax.random.key(2), (CHAIN, 2))
-    (obs, action, next_obs, next_action), terminated = walk(jnp.array(1))
-    arguments = (obs, action, next_obs, next_action), jnp.array(0.4), jnp.array(0.9)
-
-    def loss(table):
-        return secondary_loss(lambda obs: table[obs], *arguments, terminated)
-
-    by_gradient = table - 0.3 * jax.grad(loss)(table)
-    error = secondary_error(
-        jnp.array(0.4),
-        table[obs, action],
-        table[next_obs, next_action],
-        jnp.array(0.9),
-        terminated,
-    )
-    np.testing.assert_allclose(
-        by_gradient[obs, action], table[obs, action] + 0.3 * error, rtol=1e-5
-    )

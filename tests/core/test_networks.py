@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from policymix.core.networks import absorb, init_mlp
+from policymix.core.networks import init_mlp
+from policymix.core.scaling import absorb_units
 
 
 def test_forward_pass_equals_numpy(keys):
@@ -38,4 +39,6 @@ def test_absorbed_scaling_changes_nothing(keys):
     outputs = jnp.array([5.0, -1.0]), jnp.array([0.2, 7.0])
     x = jax.random.normal(keys(), (3,))
     expected = outputs[0] + outputs[1] * network((x - inputs[0]) / inputs[1])
-    np.testing.assert_allclose(absorb(network, inputs, outputs)(x), expected, rtol=1e-4)
+    np.testing.assert_allclose(
+        absorb_units(network, inputs, outputs)(x), expected, rtol=1e-4
+    )

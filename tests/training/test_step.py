@@ -53,7 +53,7 @@ def test_an_arm_without_advice_acts_on_values_alone():
     """Advice is right, by 1; the values are left, by 0.1."""
     problem, trial = begun("mars", HELPFUL)
     trial = trial._replace(agent=trial.agent.at[:, 0].set(0.1))
-    alone = trial._replace(memory=trial.memory._replace(arm=jnp.array(1)))
+    alone = trial._replace(behaviour=trial.behaviour._replace(arm=jnp.array(1)))
     assert int(choose(problem, trial, calm(2))[0]) == 1
     assert int(choose(problem, alone, calm(2))[0]) == 0
 
@@ -61,14 +61,14 @@ def test_an_arm_without_advice_acts_on_values_alone():
 def test_a_test_goes_by_the_arm_that_proved_better_not_by_the_one_that_leads():
     problem, trial = begun("mars", HELPFUL)
     trial = trial._replace(agent=trial.agent.at[:, 0].set(0.1))
-    memory = trial.memory._replace(
+    memory = trial.behaviour._replace(
         means=jnp.array([0.0, 1.0]),
         counts=jnp.array([2.0, 2.0]),
         range=jnp.array([0.0, 1.0]),
     )
     assert int(memory.arm) == 0
     assert int(greedy(problem, trial, jnp.array(3))) == 1
-    proved = trial._replace(memory=memory)
+    proved = trial._replace(behaviour=memory)
     assert int(greedy(problem, proved, jnp.array(3))) == 0
 
 
@@ -94,7 +94,7 @@ def test_a_trial_goes_on_at_the_next_state_or_at_a_new_start(terminated, truncat
     after, row = see(problem, trial, told)
     assert int(after.obs) == (0 if over else 3)
     assert int(problem.layout.unpack(row)[0].next_obs) == 3
-    memory = after.memory
+    memory = after.behaviour
     assert (int(memory.episode), int(memory.elapsed)) == ((1, 0) if over else (0, 1))
 
 
@@ -164,14 +164,14 @@ def test_guided_exploration_does_what_its_source_does():
     problem = build_setup(MIXED, recipe, replace(QUICK, epsilon_start=1.0))
     trial = begin(problem, jax.random.key(0), jnp.array(3))
     noise = calm()._replace(anything=jnp.array(0.99), guide=jnp.array(0.9))
-    epsilon = float(problem.epsilon(trial.memory.episode))
+    epsilon = float(problem.epsilon(trial.behaviour.episode))
     led = noise._replace(explore=jnp.array(0.49 * epsilon), follow=jnp.array(0.5))
     action, option = choose(problem, trial, led)
     assert (int(action), int(option)) == (WRONG[3], 1)
     free = noise._replace(explore=jnp.array(0.51 * epsilon))
     assert int(choose(problem, trial, free)[0]) == 1
     led_on = led._replace(guide=jnp.array(0.1))
-    running = trial._replace(memory=trial.memory._replace(option=option))
+    running = trial._replace(behaviour=trial.behaviour._replace(option=option))
     assert int(choose(problem, running, led_on)[1]) == 1
     changed = led_on._replace(leave=jnp.array(0.001))
     assert [int(x) for x in choose(problem, running, changed)] == [RIGHT[3], 0]

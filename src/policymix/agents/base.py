@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from policymix.beliefs.potentials import Form, bootstrap_action, td_target
+from policymix.beliefs.potentials import Shaping, shaped_target
 from policymix.core.types import (
     DiscreteAction,
     Key,
@@ -31,17 +31,6 @@ class Uniforms(NamedTuple):
     leave: Scalar
     guide: Scalar
     arms: Float[Array, " arms"]
-
-
-class Shaping(NamedTuple):
-    """What potential-based shaping needs to know of one transition."""
-
-    form: Form
-    scale: Real
-    phi: Scalar
-    """Φ(s, a)."""
-    next_phi: Float[Array, " actions"]
-    """Φ(s', ·)."""
 
 
 class Experience(NamedTuple):
@@ -81,7 +70,7 @@ class AbstractAgent(eqx.Module, Generic[State]):
         preferences: Float[Array, " actions"],
         option: Int[Array, ""],
         epsilon: Real,
-        noise: Uniforms,
+        uniforms: Uniforms,
     ) -> tuple[DiscreteAction, Int[Array, ""]]:
         """An action, and the option that goes on from here.
 
@@ -92,11 +81,11 @@ class AbstractAgent(eqx.Module, Generic[State]):
             preferences: action values, with what the method adds to them.
             option: that has been running; negative when an episode begins.
             epsilon: share of random actions.
-            noise: for all that is left to chance.
+            uniforms: for all that is left to chance.
         """
 
     @abc.abstractmethod
-    def update(self, state: State, lesson: Experience) -> tuple[State, Scalar]:
+    def update(self, state: State, experience: Experience) -> tuple[State, Scalar]:
         """Learn; returns the loss too."""
 
     @abc.abstractmethod
@@ -104,9 +93,9 @@ class AbstractAgent(eqx.Module, Generic[State]):
         """What happens between chunks of steps, such as copying a target network."""
 
 
-def anything(noise: Uniforms, choices: int) -> Int[Array, ""]:
+def anything(uniforms: Uniforms, choices: int) -> Int[Array, ""]:
     """One of so many, all equally likely."""
-    return (noise.anything * choices).astype(int)
+    return (uniforms.anything * choices).astype(int)
 
 
 class AbstractLearner(AbstractAgent[State]):
@@ -163,13 +152,13 @@ class AbstractLearner(AbstractAgent[State]):
         preferences: Float[Array, " actions"],
         option: Int[Array, ""],
         epsilon: Real,
-        noise: Uniforms,
+        uniforms: Uniforms,
     ) -> tuple[DiscreteAction, Int[Array, ""]]:
         """The action that is preferred most, or any with probability ε."""
         del state, obs, advice
         greedy = jnp.argmax(preferences)
-        explores = noise.explore < epsilon
-        return jnp.where(explores, anything(noise, self.outputs), greedy), option
+        explores = uniforms.explore < epsilon
+        return jnp.where(explores, anything(uniforms, self.outputs), greedy), option
 
     def target(self, state: State, step: Transition, shaping: Shaping | None) -> Scalar:
         """The target r + γ Q⁻(s', a'), shaped or not; no future after an end."""
@@ -177,16 +166,13 @@ class AbstractLearner(AbstractAgent[State]):
         if shaping is None:
             future = bootstrapped[jnp.argmax(choosing)]
             return step.reward + self.discount * jnp.where(step.terminated, 0.0, future)
-        form, scale, phi, next_phi = shaping
-        action = bootstrap_action(form, choosing, next_phi, scale)
-        return td_target(
-            *(form, step.reward, phi, bootstrapped[action], next_phi[action]),
-            *(self.discount, step.terminated, scale),
+        return shaped_target(
+            shaping, step, choosing, bootstrapped, discount=self.discount
         )
 
-    def update(self, state: State, lesson: Experience) -> tuple[State, Scalar]:
+    def update(self, state: State, experience: Experience) -> tuple[State, Scalar]:
         """One step towards the targets of a batch."""
-        batch, shaping = lesson.batch, lesson.shaping
+        batch, shaping = experience.batch, experience.shaping
         targets = jax.vmap(self.target, (None, 0, 0))(state, batch, shaping)
         taught = jax.nn.one_hot(batch.action, self.outputs)
         return self.fit(state, batch.obs, targets[:, None] * taught, taught)

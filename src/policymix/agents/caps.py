@@ -103,17 +103,17 @@ class CAPS(AbstractAgent[CAPSState]):
         preferences: Float[Array, " actions"],
         option: Int[Array, ""],
         epsilon: Real,
-        noise: Uniforms,
+        uniforms: Uniforms,
     ) -> tuple[DiscreteAction, Int[Array, ""]]:
         """Keep the option or, once it is left, take the best (or any) other."""
         del preferences
         best = jnp.argmax(self.learner.values(state.values, obs))
-        explores = noise.explore < epsilon
-        fresh = jnp.where(explores, anything(noise, self.learner.outputs), best)
-        left = (option < 0) | (noise.leave < self.leaving(state, obs)[option])
+        explores = uniforms.explore < epsilon
+        fresh = jnp.where(explores, anything(uniforms, self.learner.outputs), best)
+        left = (option < 0) | (uniforms.leave < self.leaving(state, obs)[option])
         option = jnp.where(left, fresh, option)
         likely = self.policies(advice)[option]
-        return jnp.argmax(jnp.cumsum(likely) > noise.follow), option
+        return jnp.argmax(jnp.cumsum(likely) > uniforms.follow), option
 
     def targets(self, state: CAPSState, step: Transition) -> Float[Array, " options"]:
         """Targets r + γ [(1 − β) Q(s', o) + β max Q(s', ·)], for every option o."""
@@ -124,9 +124,11 @@ class CAPS(AbstractAgent[CAPSState]):
         future = jnp.where(step.terminated, 0.0, future)
         return step.reward + self.learner.discount * future
 
-    def update(self, state: CAPSState, lesson: Experience) -> tuple[CAPSState, Scalar]:
+    def update(
+        self, state: CAPSState, experience: Experience
+    ) -> tuple[CAPSState, Scalar]:
         """Teach every option that agrees with the action, then mend the exits."""
-        batch, _, advice, step, option = lesson
+        batch, _, advice, step, option = experience
         assert advice is not None
         assert step is not None
         assert option is not None

@@ -11,8 +11,14 @@ from jaxtyping import Array, ArrayLike, Float
 from policymix.agents.base import AbstractLearner
 from policymix.core.encoders import AbstractEncoder, Identity
 from policymix.core.kernels import as_float
-from policymix.core.networks import MLP, init_mlp, squared_weights
-from policymix.core.optimise import OptimiserState, begin, descend
+from policymix.core.networks import (
+    MLP,
+    OptimiserState,
+    descend,
+    init_mlp,
+    squared_weights,
+    start_descent,
+)
 from policymix.core.types import Key, Observation, Real, Scalar
 
 
@@ -71,10 +77,9 @@ class DQN(AbstractLearner[DQNState]):
     def init(self, key: Key) -> DQNState:
         """Both networks start the same."""
         network = init_mlp(key, self.sizes)
-        return DQNState(begin(self._optimiser, network), network)
+        return DQNState(start_descent(self._optimiser, network), network)
 
     def values(self, state: DQNState, obs: Observation) -> Float[Array, " outputs"]:
-        """The online network's."""
         return state.online.parameters(self.encoder(obs))
 
     def next_values(

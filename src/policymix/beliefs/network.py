@@ -19,8 +19,13 @@ from policymix.beliefs.mixture import (
 from policymix.beliefs.precisions import AbstractPrecision, FixedPrecision
 from policymix.core.encoders import AbstractEncoder
 from policymix.core.kernels import as_float
-from policymix.core.networks import MLP, init_mlp
-from policymix.core.optimise import OptimiserState, begin, descend
+from policymix.core.networks import (
+    MLP,
+    OptimiserState,
+    descend,
+    init_mlp,
+    start_descent,
+)
 from policymix.core.types import Key, Observation, Scalar
 
 
@@ -103,7 +108,7 @@ class NetworkMixture(AbstractMixture[OptimiserState[Parameters]]):
         outputs = self.num_sources + self.precision.num_outputs(self.num_sources)
         network = init_mlp(key, (self.num_inputs, *self.layers, outputs))
         parameters = Parameters(network, self.precision.init(self.num_sources))
-        return begin(self._adam, parameters)
+        return start_descent(self._adam, parameters)
 
     def log_weights(
         self, state: OptimiserState[Parameters], obs: Observation

@@ -17,8 +17,13 @@ from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
 from policymix.core.encoders import AbstractEncoder
 from policymix.core.errors import PolicymixError
 from policymix.core.kernels import AbstractKernel, as_float
-from policymix.core.networks import MLP, init_mlp
-from policymix.core.optimise import OptimiserState, begin, descend
+from policymix.core.networks import (
+    MLP,
+    OptimiserState,
+    descend,
+    init_mlp,
+    start_descent,
+)
 from policymix.core.types import Action, DiscreteAction, Key, Observation, Scalar
 
 Model = TypeVar("Model")
@@ -76,7 +81,7 @@ class OwnNetwork(AbstractOwnModel[OptimiserState[MLP]]):
         """Random weights."""
         inputs = self.num_inputs + self.num_actions
         network = init_mlp(key, (inputs, *self.layers, self.num_inputs))
-        return begin(self._adam, network)
+        return start_descent(self._adam, network)
 
     def log_likelihood(
         self,
@@ -143,7 +148,9 @@ class OwnSoftmax(AbstractOwnModel[OptimiserState[MLP]]):
     def init(self, key: Key) -> OptimiserState[MLP]:
         """Random weights: every next state is about as likely."""
         inputs = self.num_inputs + self.num_actions
-        return begin(self._adam, init_mlp(key, (inputs, *self.layers, self.num_states)))
+        return start_descent(
+            self._adam, init_mlp(key, (inputs, *self.layers, self.num_states))
+        )
 
     def log_likelihood(
         self,

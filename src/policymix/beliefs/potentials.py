@@ -12,7 +12,6 @@ and acting greedily on them acts *against* the advice. A `Form` says where c·Φ
 A form is data, three numbers, so that methods which differ only in it share their code.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -20,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.core.kernels import AbstractKernel
-from policymix.core.types import Real, Scalar
+from policymix.core.types import Real, Scalar, Transition
 
 
 def potential(
@@ -120,48 +119,34 @@ def td_target(
     return reward + shaped + discount * jnp.where(terminated, 0.0, next_value)
 
 
-def secondary_error(
-    advice: Scalar,
-    phi: Scalar,
-    next_phi: Scalar,
+class Shaping(NamedTuple):
+    """What potential-based shaping needs to know of one transition."""
+
+    form: Form
+    scale: Real
+    phi: Scalar
+    """Φ(s, a)."""
+    next_phi: Float[Array, " actions"]
+    """Φ(s', ·)."""
+
+
+def shaped_target(
+    shaping: Shaping,
+    step: Transition,
+    choosing: Float[Array, " actions"],
+    bootstrapped: Float[Array, " actions"],
     discount: Real,
-    terminated: Bool[Array, ""],
 ) -> Scalar:
-    """The error that a secondary value function Φ† learns from (Harutyunyan 2015).
-
-    Φ† is learned on-policy, with a step size above that of Q, for the reward −advice.
-    At its fixed point γΦ†(s', a') − Φ†(s, a) equals the advice: shaping by Φ† pays the
-    advice itself, and still telescopes. Brys et al. (2015) take advice = π(a|s) of one
-    source; with a mixture it is Φ(s, a) of equation (8).
-    """
-    return -advice + shaping(phi, next_phi, discount, terminated)
-
-
-def secondary_update(
-    table: Float[Array, "states actions"],
-    transition: tuple[Int[Array, ""], Int[Array, ""], Int[Array, ""], Int[Array, ""]],
-    advice: Scalar,
-    discount: Real,
-    terminated: Bool[Array, ""],
-    learning_rate: Real,
-) -> Float[Array, "states actions"]:
-    """One on-policy step of a tabular Φ† along (s, a, s', a')."""
-    obs, action, next_obs, next_action = transition
-    error = secondary_error(
-        advice, table[obs, action], table[next_obs, next_action], discount, terminated
+    """The target of one transition; `choosing` decides which value is bootstrapped."""
+    form, scale, phi, next_phi = shaping
+    action = bootstrap_action(form, choosing, next_phi, scale)
+    return td_target(
+        form,
+        reward=step.reward,
+        phi=phi,
+        next_value=bootstrapped[action],
+        next_phi=next_phi[action],
+        discount=discount,
+        terminated=step.terminated,
+        scale=scale,
     )
-    return table.at[obs, action].add(learning_rate * error)
-
-
-def secondary_loss(
-    values: Callable[[Array], Float[Array, " actions"]],
-    transition: tuple[Array, Int[Array, ""], Array, Int[Array, ""]],
-    advice: Scalar,
-    discount: Real,
-    terminated: Bool[Array, ""],
-) -> Scalar:
-    """The same step for a network: half the squared error, its target held fixed."""
-    obs, action, next_obs, next_action = transition
-    next_phi = jax.lax.stop_gradient(values(next_obs)[next_action])
-    error = secondary_error(advice, values(obs)[action], next_phi, discount, terminated)
-    return jnp.square(error) / 2

@@ -27,7 +27,7 @@ class Identity(AbstractEncoder):
 
 
 class Clip(AbstractEncoder):
-    """Components cut to [low, high], as the paper does for the lander."""
+    """Components cut to [low, high], as the paper does where some are unbounded."""
 
     low: float = eqx.field(static=True, default=-1.0)
     high: float = eqx.field(static=True, default=1.0)

@@ -1,24 +1,17 @@
-"""Feed-forward networks, written for one sample."""
+"""Feed-forward networks, written for one sample, and their way down a loss."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import optax
 from jaxtyping import Array, Float
 
 from policymix.core.types import Key
 
-ACTIVATIONS: dict[str, Callable] = {
-    "relu": jax.nn.relu,
-    "tanh": jnp.tanh,
-    "elu": jax.nn.elu,
-    "leaky_relu": jax.nn.leaky_relu,
-    "silu": jax.nn.silu,
-    "gelu": partial(jax.nn.gelu, approximate=False),
-}
-"""What may stand between the layers of a `Perceptron`."""
+T = TypeVar("T")
 
 
 class MLP(eqx.Module):
@@ -44,31 +37,6 @@ class MLP(eqx.Module):
         return (self.weights[0].shape[-1], *outputs)
 
 
-class Perceptron(eqx.Module):
-    """Fully connected layers, a named activation after each but the last.
-
-    Products are asked for in full float32, which GPUs by default round to fewer bits,
-    so that a network from elsewhere gives the numbers it gave there.
-    """
-
-    weights: tuple[Float[Array, "_ _"], ...]
-    biases: tuple[Float[Array, " _"], ...]
-    activations: tuple[str, ...] = eqx.field(static=True)
-
-    def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
-        """Apply the layers to one input."""
-        *hidden, last = zip(self.weights, self.biases, strict=True)
-        for layer, name in zip(hidden, self.activations, strict=True):
-            x = ACTIVATIONS[name](_linear(*layer, x))
-        return _linear(*last, x)
-
-
-def _linear(
-    weight: Float[Array, "out in"], bias: Float[Array, " out"], x: Float[Array, " in"]
-) -> Float[Array, " out"]:
-    return jnp.matmul(weight, x, precision=jax.lax.Precision.HIGHEST) + bias
-
-
 def squared_weights(network: MLP) -> Float[Array, ""]:
     """What an L2 penalty sums: the squares of the weights, not of the biases."""
     squares = [jnp.sum(jnp.square(weight)) for weight in network.weights]
@@ -84,23 +52,26 @@ def init_mlp(key: Key, sizes: Sequence[int]) -> MLP:
     return MLP(weights, tuple(jnp.zeros(size) for size in sizes[1:]))
 
 
-def absorb(
-    network: MLP,
-    inputs: tuple[Float[Array, " in"], Float[Array, " in"]],
-    outputs: tuple[Float[Array, " out"], Float[Array, " out"]],
-) -> MLP:
-    """A network on raw numbers that acts as `network` does on standardised ones.
+class OptimiserState(eqx.Module, Generic[T]):
+    """Parameters, and what their optimiser remembers."""
 
-    Args:
-        network: from (x − centre) / spread to (y − centre) / spread.
-        inputs: centre and spread of x.
-        outputs: centre and spread of y.
-    """
-    (in_centre, in_spread), (out_centre, out_spread) = inputs, outputs
-    first, last = network.weights[0] / in_spread[None, :], network.weights[-1]
-    first_bias = network.biases[0] - first @ in_centre
-    last_bias = out_centre + out_spread * network.biases[-1]
-    return MLP(
-        (first, *network.weights[1:-1], out_spread[:, None] * last),
-        (first_bias, *network.biases[1:-1], last_bias),
-    )
+    parameters: T
+    memory: Any
+
+
+def start_descent(
+    optimiser: optax.GradientTransformation, parameters: T
+) -> OptimiserState[T]:
+    """Nothing is remembered yet."""
+    memory = optimiser.init(parameters)  # pyright: ignore[reportArgumentType]
+    return OptimiserState(parameters, memory)
+
+
+def descend(
+    optimiser: optax.GradientTransformation, state: OptimiserState[T], gradient: T
+) -> OptimiserState[T]:
+    """One step of the optimiser."""
+    parameters: Any = state.parameters
+    direction: Any = gradient
+    updates, memory = optimiser.update(direction, state.memory, parameters)
+    return OptimiserState(optax.apply_updates(parameters, updates), memory)  # pyright: ignore[reportReturnType]

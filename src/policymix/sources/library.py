@@ -10,7 +10,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float
 
-from policymix.core import encoders, kernels, networks
+from policymix.core import encoders, kernels, networks, perceptron
 from policymix.core.encoders import AbstractEncoder, Identity, OneHot
 from policymix.core.errors import SourceError
 from policymix.core.kernels import AbstractKernel
@@ -30,7 +30,7 @@ KINDS = (
     *(kernels.Gaussian, kernels.StudentT, kernels.Indicator),
     *(policies.TablePolicy, policies.GreedyPolicy, policies.SoftmaxPolicy),
     *(policies.ClippedPolicy, policies.SquashedPolicy),
-    *(networks.MLP, networks.Perceptron),
+    *(networks.MLP, perceptron.Perceptron),
     *(dynamics.TableDynamics, dynamics.NetworkDynamics, dynamics.BoundedDynamics),
     *(dynamics.CoveredDynamics, dynamics.LogDensity),
 )

@@ -13,7 +13,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from policymix.core.encoders import AbstractEncoder
-from policymix.core.networks import MLP, Perceptron
+from policymix.core.networks import MLP
+from policymix.core.perceptron import Perceptron
 from policymix.core.types import Observation
 from policymix.environments.copies import Policy
 

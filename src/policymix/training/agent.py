@@ -33,7 +33,7 @@ from policymix.storage.records import (
     to_record,
 )
 from policymix.training.setup import build_setup
-from policymix.training.step import LearningSetup, Trial, begin, greedy
+from policymix.training.step import LearningSetup, Trial, begin, greedy_in
 from policymix.training.task import TransferTask, prepare
 
 FORMAT, VERSION = "policymix trained agent", 1
@@ -148,7 +148,7 @@ def _greedy(
     rest: LearningSetup, arrays: LearningSetup, trial: Trial, obs: Array
 ) -> Array:
     setup = eqx.combine(arrays, rest)
-    return jax.vmap(partial(greedy, setup, trial))(obs)
+    return greedy_in(setup, trial, obs)
 
 
 def _are_states(rows: np.ndarray, count: int) -> bool:

@@ -31,10 +31,18 @@ from policymix.training.lockstep import (
     draw,
     keys_of,
     lay_out,
-    noise_of,
     refresh,
+    uniforms_of,
 )
-from policymix.training.step import LearningSetup, Outcome, Trial, begin, choose, greedy
+from policymix.training.step import (
+    LearningSetup,
+    Outcome,
+    Trial,
+    begin,
+    choose,
+    greedy,
+    greedy_in,
+)
 
 AXIS = "trials"
 
@@ -42,7 +50,7 @@ AXIS = "trials"
 class World(NamedTuple):
     """Who learns, and where."""
 
-    problem: LearningSetup
+    setup: LearningSetup
     domain: AbstractDomain
 
 
@@ -51,16 +59,16 @@ def start(world: World, plan: Plan, keys: Keys, start_keys: Keys) -> Carry:
 
     def one(key: Key, start_key: Key) -> Trial:
         first = world.domain.initial(jax.random.fold_in(start_key, 0))
-        return begin(world.problem, key, first)
+        return begin(world.setup, key, first)
 
-    return lay_out(world.problem, plan, jax.vmap(one)(keys, start_keys))
+    return lay_out(world.setup, plan, jax.vmap(one)(keys, start_keys))
 
 
 def chunk(
     world: World, plan: Plan, carry: Carry, keys: Keys, start_keys: Keys
 ) -> Carry:
     """So many steps of all trials."""
-    problem, domain = world
+    setup, domain = world
 
     first = carry.written
 
@@ -70,17 +78,17 @@ def chunk(
 
         # The trial's first episode began with step 0.
         starts = jax.vmap(initial)(first + 1 + jnp.arange(plan.length))
-        return draw(problem, plan, key, first), starts
+        return draw(setup, plan, key, first), starts
 
     def step(carry: Carry, chance: tuple[Draws, Array]) -> tuple[Carry, None]:
         draws, starts = chance
-        choices = jax.vmap(lambda t, d: choose(problem, t, noise_of(d)))(
+        choices = jax.vmap(lambda t, d: choose(setup, t, uniforms_of(d)))(
             carry.trials, draws
         )
         outcomes = jax.vmap(partial(advance, domain))(
             carry.trials, choices[0], starts, draws.key
         )
-        return absorb(problem, plan, carry, choices, outcomes, draws), None
+        return absorb(setup, plan, carry, choices, outcomes, draws), None
 
     draws, starts = jax.vmap(draw_one, out_axes=1)(keys, start_keys)
     # Steps use these keys for the first time. But with steps and trials transposed,
@@ -98,12 +106,12 @@ def advance(
 ) -> Outcome:
     """One step of one environment, and a new episode after an end."""
     next_obs, reward, terminated = domain.step(key, trial.obs, action)
-    truncated = ~terminated & (trial.memory.elapsed + 1 >= domain.horizon)
+    truncated = ~terminated & (trial.behaviour.elapsed + 1 >= domain.horizon)
     obs = jnp.where(terminated | truncated, start, next_obs)
     return Outcome(next_obs, reward, terminated, truncated, obs)
 
 
-class Walk(NamedTuple):
+class Evaluation(NamedTuple):
     """A test episode on its way."""
 
     obs: Observation
@@ -112,40 +120,39 @@ class Walk(NamedTuple):
     over: Bool[Array, ""]
 
 
-def examine(world: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
+def evaluate_trials(world: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
     """Lengths and returns of greedy episodes: every trial from each of the keys."""
-    problem, domain = world
+    setup, domain = world
 
-    def begin_walk(key: Key) -> Walk:
+    def first(key: Key) -> Evaluation:
         obs = domain.initial(jax.random.fold_in(key, 0))
-        return Walk(obs, jnp.zeros((), int), jnp.zeros(()), jnp.zeros((), bool))
+        return Evaluation(obs, jnp.zeros((), int), jnp.zeros(()), jnp.zeros((), bool))
 
-    def one(trial: Trial, walk: Walk, key: Key) -> Walk:
+    def one(trial: Trial, test: Evaluation, key: Key) -> Evaluation:
         # `fold_in` counts from 1, so that no step shares the key of the start.
-        step_key = jax.random.fold_in(key, walk.length + 1)
-        action = greedy(problem, trial, walk.obs)
-        obs, reward, terminated = domain.step(step_key, walk.obs, action)
-        length = walk.length + 1
+        step_key = jax.random.fold_in(key, test.length + 1)
+        action = greedy(setup, trial, test.obs)
+        obs, reward, terminated = domain.step(step_key, test.obs, action)
+        length = test.length + 1
         over = terminated | (length >= domain.horizon)
-        walked = Walk(obs, length, walk.total + reward, over)
-        return jax.tree.map(lambda a, b: jnp.where(walk.over, a, b), walk, walked)
+        after = Evaluation(obs, length, test.total + reward, over)
+        return jax.tree.map(lambda a, b: jnp.where(test.over, a, b), test, after)
 
     episodes = jax.vmap(one, (None, 0, 0))
     step = jax.vmap(episodes, (0, 0, None))
-    count = trials.memory.episode.shape[0]
-    walks = jax.vmap(lambda _: jax.vmap(begin_walk)(keys))(jnp.arange(count))
-    walks = jax.lax.while_loop(
-        lambda walks: ~jnp.all(walks.over),
-        lambda walks: step(trials, walks, keys),
-        walks,
+    count = trials.behaviour.episode.shape[0]
+    tests = jax.vmap(lambda _: jax.vmap(first)(keys))(jnp.arange(count))
+    tests = jax.lax.while_loop(
+        lambda tests: ~jnp.all(tests.over),
+        lambda tests: step(trials, tests, keys),
+        tests,
     )
-    return walks.length, walks.total
+    return tests.length, tests.total
 
 
 def decide(world: World, trials: Trial, obs: Array) -> Array:
     """What every trial does in each of many states, exploration aside."""
-    rows = jax.vmap(partial(greedy, world.problem), (None, 0))
-    return jax.vmap(rows, (0, None))(trials, obs)
+    return jax.vmap(partial(greedy_in, world.setup), (0, None))(trials, obs)
 
 
 def mesh_of(trials: int) -> Mesh:
@@ -196,11 +203,11 @@ def _chunk(
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _examine(
+def _evaluate(
     mesh: Mesh, rest: World, arrays: World, trials: Trial, keys: Keys
 ) -> tuple[Array, Array]:
     def call(arrays: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
-        return examine(eqx.combine(arrays, rest), trials, keys)
+        return evaluate_trials(eqx.combine(arrays, rest), trials, keys)
 
     inputs = (WHOLE, SHARDED, WHOLE)
     return _shards(mesh, call, inputs, SHARDED)(arrays, trials, keys)
@@ -219,57 +226,60 @@ class CompiledLoop:
     """Trials of a JAX domain; one shard of them on each device.
 
     Args:
-        problem: who learns.
+        setup: who learns.
         domain: where.
         plan: numbers that shape the program.
         seeds: one for each trial.
-        exams: seeds of the test episodes, the same in every test.
+        test_seeds: seeds of the test episodes, the same in every test.
     """
 
     def __init__(
         self,
-        problem: LearningSetup,
+        setup: LearningSetup,
         domain: AbstractDomain,
         plan: Plan,
         seeds: np.ndarray,
-        exams: Sequence[int],
+        test_seeds: Sequence[int],
     ):
         self._mesh = mesh_of(len(seeds))
         idle = -len(seeds) % self._mesh.size
         self._count, self._plan = len(seeds), plan
-        self._exams = keys_of(jnp.asarray(exams), 0)
+        self._test_keys = keys_of(jnp.asarray(test_seeds), 0)
         self._seeds = jnp.asarray(np.append(seeds, seeds[:1].repeat(idle)))
-        world = World(problem, domain)
+        world = World(setup, domain)
         self._arrays, self._rest = eqx.partition(world, eqx.is_array)
         self._keys = tuple(keys_of(self._seeds, use) for use in (STEPS, STARTS))
         learners = keys_of(self._seeds, LEARNER)
         self._carry = _start(
-            *(self._mesh, self._rest, plan, self._arrays, learners, self._keys[1])
+            self._mesh, self._rest, plan, self._arrays, learners, self._keys[1]
         )
 
     def advance(self, length: int) -> None:
         """One chunk of steps."""
+        plan = self._plan._replace(length=length)
         self._carry = _chunk(
-            *(self._mesh, self._rest, self._plan._replace(length=length)),
-            *(self._arrays, self._carry, *self._keys),
+            self._mesh, self._rest, plan, self._arrays, self._carry, *self._keys
         )
 
     def refresh(self) -> None:
         """Copy the target networks."""
-        rest, arrays = self._rest.problem, self._arrays.problem
+        rest, arrays = self._rest.setup, self._arrays.setup
         self._carry = refresh(rest, arrays, self._carry)
 
-    def examine(self) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths and returns of test episodes, one row for each trial."""
-        lengths, totals = _examine(
-            *(self._mesh, self._rest, self._arrays, self._carry.trials, self._exams)
+        lengths, totals = _evaluate(
+            self._mesh, self._rest, self._arrays, self._carry.trials, self._test_keys
         )
         return np.asarray(lengths)[: self._count], np.asarray(totals)[: self._count]
 
     def decide(self, obs: np.ndarray) -> np.ndarray:
         """Greedy actions in these states, one row for each trial."""
         actions = _decide(
-            *(self._mesh, self._rest, self._arrays, self._carry.trials),
+            self._mesh,
+            self._rest,
+            self._arrays,
+            self._carry.trials,
             jnp.asarray(obs),
         )
         return np.asarray(actions)[: self._count]

@@ -28,19 +28,26 @@ from policymix.training.lockstep import (
     draw,
     keys_of,
     lay_out,
-    noise_of,
     refresh,
+    uniforms_of,
 )
-from policymix.training.step import LearningSetup, Outcome, Trial, begin, choose, greedy
+from policymix.training.step import (
+    LearningSetup,
+    Outcome,
+    Trial,
+    begin,
+    choose,
+    greedy_in,
+)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _start(
     rest: LearningSetup, plan: Plan, arrays: LearningSetup, keys: Keys, obs: Array
 ) -> Carry:
-    problem = eqx.combine(arrays, rest)
-    trials = jax.vmap(partial(begin, problem))(keys, _observations(problem, obs))
-    return lay_out(problem, plan, trials)
+    setup = eqx.combine(arrays, rest)
+    trials = jax.vmap(partial(begin, setup))(keys, _observations(setup, obs))
+    return lay_out(setup, plan, trials)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -48,11 +55,11 @@ def _open(
     rest: LearningSetup, plan: Plan, arrays: LearningSetup, carry: Carry, keys: Keys
 ) -> tuple[Draws, Choices]:
     """The draws of a chunk, and the choices of its first step."""
-    problem = eqx.combine(arrays, rest)
-    chances = jax.vmap(partial(draw, problem, plan), (0, None), out_axes=1)(
+    setup = eqx.combine(arrays, rest)
+    chances = jax.vmap(partial(draw, setup, plan), (0, None), out_axes=1)(
         keys, carry.written
     )
-    return chances, _choose(problem, carry, _at(chances, jnp.zeros((), int)))
+    return chances, _choose(setup, carry, _at(chances, jnp.zeros((), int)))
 
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=(3,))
@@ -67,25 +74,24 @@ def _learn(
     told: Array,
 ) -> tuple[Carry, Choices]:
     """Learn from one step of every trial, and choose the next."""
-    problem = eqx.combine(arrays, rest)
-    outcomes = _outcomes(problem, told)
-    carry = absorb(problem, plan, carry, choices, outcomes, _at(chances, step))
+    setup = eqx.combine(arrays, rest)
+    outcomes = _outcomes(setup, told)
+    carry = absorb(setup, plan, carry, choices, outcomes, _at(chances, step))
     following = jnp.minimum(step + 1, plan.length - 1)
-    return carry, _choose(problem, carry, _at(chances, following))
+    return carry, _choose(setup, carry, _at(chances, following))
 
 
 @partial(jax.jit, static_argnums=(0,))
 def _greedy(
     rest: LearningSetup, arrays: LearningSetup, trials: Trial, obs: Array
 ) -> Array:
-    problem = eqx.combine(arrays, rest)
-    episodes = jax.vmap(partial(greedy, problem), (None, 0))
-    return jax.vmap(episodes)(trials, _observations(problem, obs))
+    setup = eqx.combine(arrays, rest)
+    return jax.vmap(partial(greedy_in, setup))(trials, _observations(setup, obs))
 
 
-def _choose(problem: LearningSetup, carry: Carry, draws: Draws) -> Choices:
+def _choose(setup: LearningSetup, carry: Carry, draws: Draws) -> Choices:
     def one(trial: Trial, draws: Draws) -> tuple[DiscreteAction, Int[Array, ""]]:
-        return choose(problem, trial, noise_of(draws))
+        return choose(setup, trial, uniforms_of(draws))
 
     return jax.vmap(one)(carry.trials, draws)
 
@@ -94,8 +100,8 @@ def _at(chances: Draws, step: Int[Array, ""]) -> Draws:
     return jax.tree.map(lambda x: x[step], chances)
 
 
-def _observations(problem: LearningSetup, obs: Float[Array, "..."]) -> Array:
-    return obs.astype(int) if isinstance(problem.spec.observation, Discrete) else obs
+def _observations(setup: LearningSetup, obs: Float[Array, "..."]) -> Array:
+    return obs.astype(int) if isinstance(setup.spec.observation, Discrete) else obs
 
 
 def _tell(outcome: Round) -> np.ndarray:
@@ -107,18 +113,18 @@ def _tell(outcome: Round) -> np.ndarray:
     return np.concatenate(columns, axis=1, dtype=np.float32)
 
 
-def _outcomes(problem: LearningSetup, told: Float[Array, "trials columns"]) -> Outcome:
+def _outcomes(setup: LearningSetup, told: Float[Array, "trials columns"]) -> Outcome:
     size = (told.shape[1] - 3) // 2
     next_obs, obs, reward, terminated, truncated = jnp.split(
         told, [size, 2 * size, 2 * size + 1, 2 * size + 2], axis=1
     )
-    shape = (told.shape[0], *problem.spec.observation.shape)
+    shape = (told.shape[0], *setup.spec.observation.shape)
     return Outcome(
-        _observations(problem, next_obs.reshape(shape)),
+        _observations(setup, next_obs.reshape(shape)),
         reward[:, 0],
         terminated[:, 0] > 0,
         truncated[:, 0] > 0,
-        _observations(problem, obs.reshape(shape)),
+        _observations(setup, obs.reshape(shape)),
     )
 
 
@@ -127,19 +133,19 @@ class Shard:
 
     def __init__(
         self,
-        problem: LearningSetup,
+        setup: LearningSetup,
         make: Callable[[], Any],
         plan: Plan,
         seeds: np.ndarray,
-        exams: Sequence[int],
+        test_seeds: Sequence[int],
         device: Any,
     ):
-        arrays, self._rest = eqx.partition(problem, eqx.is_array)
+        arrays, self._rest = eqx.partition(setup, eqx.is_array)
         self._arrays = jax.device_put(arrays, device)
         self._plan, self._count = plan, len(seeds)
         self._tasks = HostTasks(make, len(seeds))
-        self._exams = HostTasks(make, len(seeds) * len(exams))
-        self._exam_seeds = list(exams) * len(seeds)
+        self._tests = HostTasks(make, len(seeds) * len(test_seeds))
+        self._test_seeds = list(test_seeds) * len(seeds)
         obs = self._tasks.reset(seeds.tolist())
         learners, self._keys = (
             keys_of(jnp.asarray(seeds), use) for use in (LEARNER, STEPS)
@@ -162,16 +168,16 @@ class Shard:
         """Copy the target networks."""
         self.carry = refresh(self._rest, self._arrays, self.carry)
 
-    def examine(self) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths and returns of test episodes, one row for each trial."""
-        obs = self._exams.reset(self._exam_seeds)
+        obs = self._tests.reset(self._test_seeds)
         shape = (self._count, -1)
         lengths, totals = np.zeros((2, len(obs)))
         active = np.ones(len(obs), bool)
         while active.any():
             seen = obs.reshape(*shape, *obs.shape[1:])
             actions = _greedy(self._rest, self._arrays, self.carry.trials, seen)
-            outcome = self._exams.step(np.asarray(actions).ravel(), active)
+            outcome = self._tests.step(np.asarray(actions).ravel(), active)
             lengths += active
             totals += np.where(active, outcome.reward, 0.0)
             active &= ~(outcome.terminated | outcome.truncated)
@@ -183,25 +189,25 @@ class HostLoop:
     """Trials of a Gymnasium environment, a shard of them on each device.
 
     Args:
-        problem: who learns.
+        setup: who learns.
         make: makes an environment of the target.
         plan: numbers that shape the program.
         seeds: one for each trial.
-        exams: seeds of the test episodes, the same in every test.
+        test_seeds: seeds of the test episodes, the same in every test.
     """
 
     def __init__(
         self,
-        problem: LearningSetup,
+        setup: LearningSetup,
         make: Callable[[], Any],
         plan: Plan,
         seeds: np.ndarray,
-        exams: Sequence[int],
+        test_seeds: Sequence[int],
     ):
         devices = jax.devices()[: len(seeds)]
         parts = np.array_split(seeds, len(devices))
         self._shards = [
-            Shard(problem, make, plan, part, exams, device)
+            Shard(setup, make, plan, part, test_seeds, device)
             for part, device in zip(parts, devices, strict=True)
         ]
         self._threads = ThreadPoolExecutor(len(devices))
@@ -215,9 +221,9 @@ class HostLoop:
         for shard in self._shards:
             shard.refresh()
 
-    def examine(self) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths and returns of test episodes, one row for each trial."""
-        parts = list(self._threads.map(Shard.examine, self._shards))
+        parts = list(self._threads.map(Shard.evaluate, self._shards))
         lengths, totals = zip(*parts, strict=True)
         return np.concatenate(lengths), np.concatenate(totals)
 

@@ -19,7 +19,7 @@ from policymix.training.step import LearningSetup, Outcome, Trial, learn, observ
 LEARNER, STEPS, STARTS = range(3)
 """Uses of a trial's key: what is learned, chance in steps, and starts of episodes."""
 SINGLE = 6
-"""Uniform numbers of a `Noise` besides those for its arms."""
+"""Numbers of `Uniforms` besides those for its arms."""
 
 
 class Plan(NamedTuple):
@@ -53,12 +53,12 @@ class Draws(NamedTuple):
     key: Key
 
 
-def draw(problem: LearningSetup, plan: Plan, key: Key, first: Int[Array, ""]) -> Draws:
+def draw(setup: LearningSetup, plan: Plan, key: Key, first: Int[Array, ""]) -> Draws:
     """The draws of every step of a chunk at once, which is far cheaper than in it.
 
     Every step has its own key, so a trial does not depend on where chunks end.
     """
-    uniforms = SINGLE + problem.method.leader.advised.size
+    uniforms = SINGLE + setup.method.leader.advised.size
 
     def one(step: Int[Array, ""]) -> Draws:
         uniform_key, pick_key, step_key = jax.random.split(
@@ -73,22 +73,22 @@ def draw(problem: LearningSetup, plan: Plan, key: Key, first: Int[Array, ""]) ->
     return jax.vmap(one)(first + jnp.arange(plan.length))
 
 
-def noise_of(draws: Draws) -> Uniforms:
+def uniforms_of(draws: Draws) -> Uniforms:
     """Give every uniform number its name."""
     explore, anything, reuse, follow, leave, guide = draws.uniforms[:SINGLE]
     arms = draws.uniforms[SINGLE:]
     return Uniforms(explore, anything, reuse, follow, leave, guide, arms)
 
 
-def lay_out(problem: LearningSetup, plan: Plan, trials: Trial) -> Carry:
+def lay_out(setup: LearningSetup, plan: Plan, trials: Trial) -> Carry:
     """Trials with empty replays."""
-    count = trials.memory.episode.shape[0]
-    rows = jnp.zeros((count, plan.capacity, problem.layout.width))
+    count = trials.behaviour.episode.shape[0]
+    rows = jnp.zeros((count, plan.capacity, setup.layout.width))
     return Carry(trials, rows, jnp.zeros((), int))
 
 
 def absorb(
-    problem: LearningSetup,
+    setup: LearningSetup,
     plan: Plan,
     carry: Carry,
     choices: Choices,
@@ -98,14 +98,14 @@ def absorb(
     """Write one step of every trial, then let every trial learn."""
     trials, rows = jax.vmap(
         lambda trial, choice, outcome, draws: observe(
-            problem, trial, choice, outcome, noise_of(draws), carry.written
+            setup, trial, choice, outcome, uniforms_of(draws), carry.written
         )
     )(carry.trials, choices, outcomes, draws)
     place = carry.written % plan.capacity
     buffer = jax.lax.dynamic_update_slice(carry.rows, rows[:, None], (0, place, 0))
     written = carry.written + 1
     filled = jnp.minimum(written, plan.capacity)
-    lengths = carry.trials.memory.elapsed + 1
+    lengths = carry.trials.behaviour.elapsed + 1
     ended = outcomes.terminated | outcomes.truncated
 
     def one(
@@ -118,13 +118,13 @@ def absorb(
     ) -> Trial:
         if plan.updates == "step":
             sampled = replay[(draws.picks * filled).astype(int)]
-            return learn(problem, trial, sampled, row, option, carry.written)
+            return learn(setup, trial, sampled, row, option, carry.written)
 
         def again(i: Int[Array, ""], trial: Trial) -> Trial:
             key = jax.random.fold_in(draws.key, i)
             places = jax.random.randint(key, (plan.batch,), 0, filled)
             sampled, step = replay[places], carry.written
-            return learn(problem, trial, sampled, row, option, step, online=False)
+            return learn(setup, trial, sampled, row, option, step, online=False)
 
         return jax.lax.fori_loop(0, due, again, trial)
 

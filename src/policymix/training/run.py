@@ -183,7 +183,7 @@ class TrainingRun:
             regret, states = self._regret
             return regret(self.loop.decide(states))
         scores = []
-        for lengths, totals in zip(*self.loop.examine(), strict=True):
+        for lengths, totals in zip(*self.loop.evaluate(), strict=True):
             episodes = map(Tested, lengths.tolist(), totals.tolist())
             scores.append(float(np.mean([score(episode) for episode in episodes])))
         return scores

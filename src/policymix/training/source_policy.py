@@ -37,7 +37,7 @@ Judge = Callable[[Policy, int, int], Judgement]
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """A robust DQN; the defaults suit the lander."""
+    """A robust DQN; the defaults suit tasks as hard as landing a craft."""
 
     samples: int
     hidden: tuple[int, ...]
@@ -161,7 +161,12 @@ class _Recorder:
         next_obs, reward, terminated, truncated = outcome[:4]
         self._rounds.append(
             History(
-                *(obs, actions, reward, next_obs, terminated, truncated),
+                obs=obs,
+                action=actions,
+                reward=reward,
+                next_obs=next_obs,
+                terminated=terminated,
+                truncated=truncated,
                 episode=self._episode.copy(),
             )
         )

@@ -3,7 +3,7 @@
 choose   what to do
 observe  what came of it: a row for the replay
 learn    from replayed rows
-greedy   what to do in a test
+greedy   what to do in a test; greedy_in for many states
 """
 
 from functools import partial
@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from policymix.agents.base import AbstractAgent, Experience, Shaping, Uniforms
+from policymix.agents.base import AbstractAgent, Experience, Uniforms
 from policymix.beliefs.mixture import AbstractMixture, Evidence
-from policymix.beliefs.potentials import decision_values, potential
+from policymix.beliefs.potentials import Shaping, decision_values, potential
 from policymix.core.replay import Layout
 from policymix.core.types import (
     DiscreteAction,
@@ -56,7 +56,7 @@ class Trial(NamedTuple):
     mixture: Any
     obs: Observation
     advice: Float[Array, "n actions"]
-    memory: BehaviourState
+    behaviour: BehaviourState
     fault: Fault
 
 
@@ -106,7 +106,7 @@ class LearningSetup(eqx.Module):
         if self.method.trust is None:
             return jnp.zeros(self.num_actions)
         weights = self.method.trust.weights(
-            self.mixture, trial.mixture, obs, trial.memory.arm
+            self.mixture, trial.mixture, obs, trial.behaviour.arm
         )
         return potential(weights, advice)
 
@@ -119,23 +119,23 @@ def faults(sources: tuple[str, ...]) -> list[str]:
     return everyone + predictions + advice
 
 
-def begin(problem: LearningSetup, key: Key, obs: Observation) -> Trial:
+def begin(setup: LearningSetup, key: Key, obs: Observation) -> Trial:
     """A trial before its first step."""
     agent_key, mixture_key = jax.random.split(key)
-    mixture = problem.mixture
+    mixture = setup.mixture
     zero = jnp.zeros((), int)
     return Trial(
-        problem.agent.init(agent_key),
+        setup.agent.init(agent_key),
         None if mixture is None else mixture.init(mixture_key),
         obs,
-        problem.advise(obs),
-        problem.method.leader.init(),
+        setup.advise(obs),
+        setup.method.leader.init(),
         Fault(zero, zero),
     )
 
 
 def preferences(
-    problem: LearningSetup,
+    setup: LearningSetup,
     trial: Trial,
     obs: Observation,
     advice: Float[Array, "n actions"],
@@ -143,90 +143,108 @@ def preferences(
     arm: Int[Array, ""],
 ) -> Float[Array, " actions"]:
     """What decides: the learner's values, and c·Φ if this arm takes advice."""
-    method = problem.method
-    values = problem.agent.action_values(trial.agent, obs, advice)
+    method = setup.method
+    values = setup.agent.action_values(trial.agent, obs, advice)
     scale = method.leader.advised[arm] * method.scale
     return decision_values(method.form, method.own * values, phi, scale)
 
 
 def choose(
-    problem: LearningSetup, trial: Trial, noise: Uniforms
+    setup: LearningSetup, trial: Trial, uniforms: Uniforms
 ) -> tuple[DiscreteAction, Int[Array, ""]]:
     """The next action, and the option it belongs to."""
-    method, memory, obs, advice = problem.method, trial.memory, trial.obs, trial.advice
-    phi = problem.phi(trial, obs, advice)
-    action, option = problem.agent.act(
-        *(trial.agent, obs, advice),
-        preferences(problem, trial, obs, advice, phi, memory.arm),
-        *(memory.option, problem.epsilon(memory.episode), noise),
+    method, behaviour, obs, advice = (
+        setup.method,
+        trial.behaviour,
+        trial.obs,
+        trial.advice,
+    )
+    phi, epsilon = setup.phi(trial, obs, advice), setup.epsilon(behaviour.episode)
+    action, option = setup.agent.act(
+        trial.agent,
+        obs,
+        advice,
+        preferences=preferences(setup, trial, obs, advice, phi, behaviour.arm),
+        option=behaviour.option,
+        epsilon=epsilon,
+        uniforms=uniforms,
     )
     if method.trust is None:
         return action, option
-    advised = method.leader.advised[memory.arm]
-    option = guide(option, problem.num_sources, noise)
-    led = noise.explore < method.guidance * problem.epsilon(memory.episode)
-    action = jnp.where(led, drawn(advice[option], noise), action)
-    follows = noise.reuse < advised * method.reuse(memory)
-    follows &= noise.follow < jnp.sum(phi)
-    return jnp.where(follows, drawn(phi, noise), action), option
+    advised = method.leader.advised[behaviour.arm]
+    option = guide(option, setup.num_sources, uniforms)
+    led = uniforms.explore < method.guidance * epsilon
+    action = jnp.where(led, drawn(advice[option], uniforms), action)
+    follows = uniforms.reuse < advised * method.reuse(behaviour)
+    follows &= uniforms.follow < jnp.sum(phi)
+    return jnp.where(follows, drawn(phi, uniforms), action), option
 
 
 STRETCH = 40
 """Steps for which a source leads exploration, on average."""
 
 
-def guide(option: Int[Array, ""], num_sources: int, noise: Uniforms) -> Int[Array, ""]:
+def guide(
+    option: Int[Array, ""], num_sources: int, uniforms: Uniforms
+) -> Int[Array, ""]:
     """The source that leads exploration: the same for a stretch, then another."""
-    changes = (option < 0) | (noise.leave < 1.0 / STRETCH)
-    return jnp.where(changes, (noise.guide * num_sources).astype(int), option)
+    changes = (option < 0) | (uniforms.leave < 1.0 / STRETCH)
+    return jnp.where(changes, (uniforms.guide * num_sources).astype(int), option)
 
 
-def drawn(likely: Float[Array, " actions"], noise: Uniforms) -> DiscreteAction:
+def drawn(likely: Float[Array, " actions"], uniforms: Uniforms) -> DiscreteAction:
     """An action drawn from probabilities (or from what there is of them)."""
-    return jnp.argmax(jnp.cumsum(likely) > noise.follow)
+    return jnp.argmax(jnp.cumsum(likely) > uniforms.follow)
 
 
-def greedy(problem: LearningSetup, trial: Trial, obs: Observation) -> DiscreteAction:
+def greedy(setup: LearningSetup, trial: Trial, obs: Observation) -> DiscreteAction:
     """What the method does in a test: no exploration, the arm that proved best."""
-    advice, arm = problem.advise(obs), problem.method.leader.best(trial.memory)
-    phi = problem.phi(trial, obs, advice)
-    return jnp.argmax(preferences(problem, trial, obs, advice, phi, arm))
+    advice, arm = setup.advise(obs), setup.method.leader.best(trial.behaviour)
+    phi = setup.phi(trial, obs, advice)
+    return jnp.argmax(preferences(setup, trial, obs, advice, phi, arm))
+
+
+def greedy_in(setup: LearningSetup, trial: Trial, rows: Array) -> Int[Array, " rows"]:
+    """The same in each of many states."""
+    return jax.vmap(partial(greedy, setup, trial))(rows)
 
 
 def observe(
-    problem: LearningSetup,
+    setup: LearningSetup,
     trial: Trial,
     choice: tuple[DiscreteAction, Int[Array, ""]],
     outcome: Outcome,
-    noise: Uniforms,
+    uniforms: Uniforms,
     step: Int[Array, ""],
 ) -> tuple[Trial, Float[Array, " row"]]:
     """Remember one step; returns the row to replay it from."""
-    method, (action, option) = problem.method, choice
+    method, (action, option) = setup.method, choice
     next_obs, reward, terminated, truncated, obs = outcome
     transition = Transition(trial.obs, action, reward, next_obs, terminated, truncated)
-    advice, extras = problem.advise(obs), []
-    predicted = jnp.ones(problem.num_sources, bool)
-    if method.contextual and problem.experts is not None:
-        extras.append(problem.experts.log_likelihoods(trial.obs, action, next_obs))
+    advice, extras = setup.advise(obs), []
+    predicted = jnp.ones(setup.num_sources, bool)
+    if method.contextual and setup.experts is not None:
+        extras.append(setup.experts.log_likelihoods(trial.obs, action, next_obs))
         predicted = jnp.isfinite(extras[0])
-    if problem.keeps_advice:
-        extras += [trial.advice, problem.advise(next_obs)]
-    memory = method.leader.remember(
-        trial.memory._replace(option=option),
-        *(reward, terminated | truncated),
-        *(problem.epsilon(trial.memory.episode), noise.arms),
+    if setup.keeps_advice:
+        extras += [trial.advice, setup.advise(next_obs)]
+    behaviour = method.leader.remember(
+        trial.behaviour._replace(option=option),
+        reward,
+        ended=terminated | truncated,
+        epsilon=setup.epsilon(trial.behaviour.episode),
+        uniforms=uniforms.arms,
     )
     told = jnp.all(jnp.isfinite(next_obs)), jnp.isfinite(reward), jnp.array(True)
     advised = jnp.all(jnp.isfinite(advice), axis=1)
     sound = jnp.concatenate([jnp.stack(told), predicted, advised])
     fault = _note(trial.fault, jnp.argmin(sound) + 1, jnp.all(sound), step)
-    trial = trial._replace(obs=obs, advice=advice, memory=memory, fault=fault)
-    return trial, problem.layout.pack(transition, extras)
+    trial = trial._replace(obs=obs, advice=advice, behaviour=behaviour, fault=fault)
+    return trial, setup.layout.pack(transition, extras)
 
 
 def learn(
-    problem: LearningSetup,
+    setup: LearningSetup,
     trial: Trial,
     rows: Float[Array, "batch row"],
     row: Float[Array, " row"],
@@ -237,7 +255,7 @@ def learn(
     """Train the agent and the mixture.
 
     Args:
-        problem: who learns.
+        setup: who learns.
         trial: before the update.
         rows: replayed.
         row: the latest.
@@ -245,41 +263,41 @@ def learn(
         step: number of the step, to name it should something go wrong.
         online: whether those that do not replay learn from the latest row alone.
     """
-    method, agent, unpack = problem.method, problem.agent, problem.layout.unpack
+    method, agent, unpack = setup.method, setup.agent, setup.layout.unpack
     replayed = jax.vmap(unpack)(rows)
     newest = jax.vmap(unpack)(row[None]) if online else replayed
     batch, extras = replayed if agent.replays else newest
-    lesson = Experience(batch, latest=unpack(row)[0], option=option)
-    if problem.keeps_advice:
-        shape = (-1, problem.num_sources, problem.num_actions)
+    experience = Experience(batch, latest=unpack(row)[0], option=option)
+    if setup.keeps_advice:
+        shape = (-1, setup.num_sources, setup.num_actions)
         advice, next_advice = (part.reshape(shape) for part in extras[-2:])
-        lesson = lesson._replace(advice=advice)
+        experience = experience._replace(advice=advice)
         if method.shapes:
-            shape_one = partial(shaping_of, problem, trial)
+            shape_one = partial(shaping_of, setup, trial)
             shaping = jax.vmap(shape_one)(batch, advice, next_advice)
-            lesson = lesson._replace(shaping=shaping)
-    state, loss = agent.update(trial.agent, lesson)
+            experience = experience._replace(shaping=shaping)
+    state, loss = agent.update(trial.agent, experience)
     fault = _note(trial.fault, jnp.array(3), jnp.isfinite(loss), step)
     trial = trial._replace(agent=state, fault=fault)
     if not method.contextual:
         return trial
-    assert problem.mixture is not None
-    seen, extras = replayed if problem.mixture.replays else newest
+    assert setup.mixture is not None
+    seen, extras = replayed if setup.mixture.replays else newest
     evidence = Evidence(seen.obs, seen.action, seen.next_obs, extras[0])
-    return trial._replace(mixture=problem.mixture.update(trial.mixture, evidence)[0])
+    return trial._replace(mixture=setup.mixture.update(trial.mixture, evidence)[0])
 
 
 def shaping_of(
-    problem: LearningSetup,
+    setup: LearningSetup,
     trial: Trial,
     step: Transition,
     advice: Float[Array, "n actions"],
     next_advice: Float[Array, "n actions"],
 ) -> Shaping:
     """Φ of one replayed transition, by the beliefs of today."""
-    form, scale = problem.method.form, problem.method.scale
-    phi = problem.phi(trial, step.obs, advice)[step.action]
-    return Shaping(form, scale, phi, problem.phi(trial, step.next_obs, next_advice))
+    form, scale = setup.method.form, setup.method.scale
+    phi = setup.phi(trial, step.obs, advice)[step.action]
+    return Shaping(form, scale, phi, setup.phi(trial, step.next_obs, next_advice))
 
 
 def _note(

@@ -9,7 +9,7 @@ from jaxtyping import Array
 
 from policymix.core.encoders import AbstractEncoder, Identity, OneHot
 from policymix.core.errors import MissingExtraError, SourceError
-from policymix.core.networks import Perceptron
+from policymix.core.perceptron import Perceptron
 from policymix.sources.policies import (
     ClippedPolicy,
     GreedyPolicy,

@@ -5,8 +5,9 @@ import numpy as np
 
 from policymix.core.encoders import Identity, standardise
 from policymix.core.kernels import Gaussian
-from policymix.core.networks import MLP, absorb
+from policymix.core.networks import MLP
 from policymix.core.progress import Begin
+from policymix.core.scaling import absorb_units
 from policymix.domains.cartpole.task import CartPole
 from policymix.environments.copies import DomainTasks, Policy
 from policymix.environments.episodes import disturbed, play
@@ -85,7 +86,7 @@ def standardised(data: Transitions, num_actions: int) -> Assemble:
     )
 
     def assemble(network: MLP) -> NetworkDynamics:
-        raw = absorb(network, inputs, (units.centre, units.spread))
+        raw = absorb_units(network, inputs, (units.centre, units.spread))
         return NetworkDynamics(raw, Identity())
 
     return assemble

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.core.encoders import Standardise, standardise
-from policymix.core.networks import MLP, absorb
+from policymix.core.networks import MLP
 from policymix.core.progress import bars
+from policymix.core.scaling import absorb_units
 from policymix.sources.dynamics import NetworkDynamics, fit_table
 from policymix.sources.fitting.data import SHARE, Transitions, checked, count, split
 from policymix.sources.fitting.fit import ModelSettings, errors, fit_network
@@ -95,7 +96,7 @@ class Assembly(eqx.Module):
             jnp.append(jnp.zeros(size), self.action_units.centre),
             jnp.append(jnp.ones(size), self.action_units.spread),
         )
-        raw = absorb(network, inputs, (self.units.centre, self.units.spread))
+        raw = absorb_units(network, inputs, (self.units.centre, self.units.spread))
         return NetworkDynamics(raw, self.units)
 
 

@@ -16,8 +16,14 @@ from jaxtyping import Array
 
 from policymix.core.encoders import AbstractEncoder
 from policymix.core.errors import SourceError
-from policymix.core.networks import MLP, init_mlp, squared_weights
-from policymix.core.optimise import OptimiserState, begin, descend
+from policymix.core.networks import (
+    MLP,
+    OptimiserState,
+    descend,
+    init_mlp,
+    squared_weights,
+    start_descent,
+)
 from policymix.core.progress import Advance
 from policymix.core.types import Key, Scalar
 from policymix.sources.fitting.data import SHARE, Transitions, split
@@ -114,7 +120,7 @@ def improve(
     """The network after every chunk of updates, and the mean loss of the chunk."""
     # Patience changes no update, so the compiled chunk must not depend on it.
     same = replace(settings, patience=None)
-    state = begin(_adam(same), network)
+    state = start_descent(_adam(same), network)
     for chunk in range(settings.max_steps // CHUNK):
         chunk_key = jax.random.fold_in(key, chunk)
         state, loss = _descend(assemble, same, encoder, state, data, chunk_key)

@@ -11,8 +11,9 @@ from jaxtyping import Array, Float
 
 from policymix.core.encoders import Standardise, standardise
 from policymix.core.errors import SourceError
-from policymix.core.networks import MLP, absorb
+from policymix.core.networks import MLP
 from policymix.core.progress import bars
+from policymix.core.scaling import absorb_units
 from policymix.sources.fitting.data import SHARE, Transitions, checked, count, split
 from policymix.sources.fitting.fit import ModelSettings, fit_network
 from policymix.sources.fitting.gather import gather, is_environment
@@ -41,7 +42,7 @@ class Imitation(eqx.Module):
         size = self.units.centre.size
         same = jnp.zeros(size), jnp.ones(size)
         spread = (self.action_units.centre, self.action_units.spread)
-        return Imitator(absorb(network, same, spread), self.units)
+        return Imitator(absorb_units(network, same, spread), self.units)
 
 
 class Imitator(eqx.Module):

@@ -1,0 +1,79 @@
+"""Programs are compiled once: an equal call finds them all."""
+
+import jax.monitoring
+import numpy as np
+import pytest
+
+import policymix as pm
+from policymix.training.train import train
+
+from support.own_probes import Line
+from support.probes import MIXED, QUICK, on_host
+
+EVENT = "/jax/core/compile/backend_compile_duration"
+compiled = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _count():
+    """Every program that XLA compiles is noted."""
+
+    def note(event, duration, **more):
+        if event == EVENT:
+            compiled.append(duration)
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+
+
+def programs(call):
+    """How many programs a call compiles."""
+    before = len(compiled)
+    call()
+    return len(compiled) - before
+
+
+def brief(task, method="mars", **more):
+    more = {"settings": QUICK, **more}
+    return train(task, method, steps=100, trials=2, progress=False, **more)
+
+
+@pytest.mark.parametrize("method", ["mars", "caps", "scratch"])
+def test_an_equal_call_on_a_domain_compiles_nothing(method):
+    brief(MIXED, method)
+    assert programs(lambda: brief(MIXED, method)) == 0
+
+
+def test_a_domain_that_is_loaded_again_compiles_nothing():
+    settings = pm.Settings(layers=(8,), mixture_layers=(8,), evaluation_episodes=1)
+    brief("cartpole", settings=settings)
+    assert programs(lambda: brief("cartpole", settings=settings)) == 0
+    assert programs(lambda: brief("cartpole", settings=settings, seed=5)) == 0
+
+
+def test_an_equal_call_on_an_environment_compiles_nothing():
+    task = on_host(MIXED)
+    brief(task)
+    assert programs(lambda: brief(task)) == 0
+
+
+def homeward(obs):
+    return 0 if obs[0] > 0 else 1
+
+
+def stepping(obs, action):
+    return np.asarray(obs)
+
+
+def own_task():
+    source = pm.SourceTask("plain", homeward, stepping)
+    return pm.TransferTask(Line, pm.SourceLibrary([source]), horizon=20)
+
+
+def test_equal_calls_with_the_same_python_functions_compile_nothing():
+    settings = pm.Settings(layers=(8,), mixture_layers=(8,), evaluation_episodes=1)
+    brief(own_task(), settings=settings)
+    assert programs(lambda: brief(own_task(), settings=settings)) == 0
+
+
+def test_the_count_can_rise():
+    assert programs(lambda: brief(MIXED, settings=pm.Settings(layers=(3,)))) > 0

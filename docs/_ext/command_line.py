@@ -1,57 +1,63 @@
 """The directive `command`: what a command of `policymix` says of itself.
 
-Text and examples are the command's; its options are read from what `--help` prints
-while the pages are built. A help text of another form stops the build.
+Text, options and examples are the command's own, read while the pages are built.
 """
 
-import contextlib
-import io
-import os
+import inspect
 import re
-import sys
+from collections.abc import Iterator
 from typing import Any
-from unittest.mock import patch
 
+from cyclopts import App, Argument
 from docutils import nodes
-from policymix.cli.manual import paragraphs
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from policymix.cli.main import COMMANDS, main
-
-FRAME = re.compile(r"^╭─ ([\w ]+) ─+╮\n(.*?)^╰─+╯\n", re.MULTILINE | re.DOTALL)
-HELP = "-h, --help"
+from policymix.cli.commands import EXAMPLES, app
+from policymix.cli.main import launch
 
 
-def help_of(words: str) -> str:
-    """What `policymix … --help` prints on a very wide terminal."""
-    printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    with (
-        patch.object(sys, "argv", ["policymix", *words.split(), "--help"]),
-        patch.dict(os.environ, {"COLUMNS": "1000", "NO_COLOR": "1"}),
-        contextlib.redirect_stdout(printed),
-        contextlib.suppress(SystemExit),
-    ):
-        main()
-    printed.seek(0)
-    return printed.read()
+def command_of(words: str) -> App:
+    """The command that these words name."""
+    found = app
+    for word in words.split():
+        found = found[word]
+    return found
 
 
-def options_of(help_text: str) -> list[tuple[str, str]]:
+def options_of(command: App) -> Iterator[tuple[str, str]]:
     """What can be typed after a command, and what it means."""
-    options: list[tuple[str, str]] = []
-    frames = dict(FRAME.findall(help_text))
-    if not {"options"} <= set(frames) <= {"options", "positional arguments"}:
-        raise ValueError(f"a help text of an unknown form:\n{help_text}")
-    for line in "".join(frames.values()).splitlines():
-        text = line.removeprefix("│ ").removesuffix("│").rstrip()
-        if text.startswith(" "):
-            typed, meaning = options.pop()
-            options.append((typed, f"{meaning} {text.strip()}".strip()))
-        else:
-            typed, _, meaning = text.partition("  ")
-            options.append((typed, meaning.strip()))
-    return [option for option in options if option[0] != HELP]
+    arguments = command.assemble_argument_collection(parse_docstring=True)
+    shared = App(default_command=launch).assemble_argument_collection()
+    for argument in (*arguments, *shared):
+        if argument.show:
+            yield typed(argument), meaning(argument)
+
+
+def typed(argument: Argument) -> str:
+    """As it is written, with what stands for its value."""
+    if not argument.name.startswith("-") or argument.hint is bool:
+        return argument.name
+    kinds = {int: "INT", float: "FLOAT"}
+    shown = argument.parameter.metavar or kinds.get(argument.hint)
+    return f"{argument.name} {shown or 'VALUE ...'}"
+
+
+def meaning(argument: Argument) -> str:
+    """What it is for, and what it is when it is left out."""
+    text, default = argument.parameter.help or "", argument.field_info.default
+    choices = argument.get_choices()
+    if choices:
+        text += f" Some of {', '.join(choices)}."
+    if argument.required:
+        return f"{text} (required)"
+    if (
+        not argument.parameter.show_default
+        and argument.parameter.show_default is not None
+    ):
+        return text
+    values = default if isinstance(default, tuple) else (default,)
+    return f"{text} (default: {' '.join(map(str, values))})"
 
 
 def paragraph(text: str) -> nodes.paragraph:
@@ -73,14 +79,16 @@ class Command(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Ask the command."""
         words = self.arguments[0]
-        examples = "\n".join(COMMANDS[words].examples)
+        command, examples = command_of(words), "\n".join(EXAMPLES[words])
+        text = inspect.getdoc(command.default_command) or ""
         options = nodes.definition_list()
-        for typed, meaning in options_of(help_of(words)):
-            term = nodes.term("", "", nodes.literal(typed, typed))
-            definition = nodes.definition("", paragraph(meaning))
+        for option, said in options_of(command):
+            term = nodes.term("", "", nodes.literal(option, option))
+            definition = nodes.definition("", paragraph(said))
             options += nodes.definition_list_item("", term, definition)
+        about = text.partition("Args:")[0].strip().split("\n\n")
         return [
-            *(paragraph(text) for text in paragraphs(COMMANDS[words])),
+            *(paragraph(" ".join(part.split())) for part in about),
             nodes.literal_block(examples, examples, language="bash"),
             options,
         ]

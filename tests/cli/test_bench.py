@@ -4,14 +4,11 @@ import json
 import math
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from policymix.cli.bench_contestants import CHUNK
-from policymix.cli.bench_contests import host_share
 
 from policymix.cli import bench
-from policymix.core.errors import MissingExtraError, PolicymixError
+from policymix.environments.registry import DEMO
 
 
 def waiting(samples):
@@ -25,13 +22,6 @@ def test_ratios_are_those_of_the_same_round():
     ours, theirs = bench.compare(speeds, "theirs")
     assert ours == bench.Versus("ours", 40.0, 1.0, 2.0, 3.0, "theirs")
     assert theirs == bench.Versus("theirs", 30.0, 1.0, 1.0, 1.0, "theirs")
-
-
-def test_the_share_counts_every_thread():
-    assert host_share(loop=100.0, host=200.0, threads=1) == pytest.approx(0.5)
-    share = bench.share_of([100.0, 100.0], [200.0, 100.0], trials=10, threads=2)
-    assert share.share == pytest.approx((0.25 + 0.5) / 2)
-    assert share.loop_microseconds == pytest.approx(1e5)
 
 
 def test_contestants_take_turns_after_a_warm_up():
@@ -52,55 +42,29 @@ def test_a_rate_takes_two_chunks_at_least_and_fills_its_seconds():
 
 def test_speeds_are_positive_and_finite():
     (found,) = bench.device_speed(1, ["scratch"], 0.1)
-    assert (found.domain, found.method, found.trials) == ("cartpole", "scratch", 1)
+    assert (found.domain, found.method, found.trials) == (DEMO, "scratch", 1)
     for figure in (found.samples_per_second, found.compile_seconds):
         assert 0 < figure < math.inf
 
 
-def test_the_lander_gets_fewer_trials():
-    assert bench._few((1, 20, 160)) == [1, 10, 20]
-    assert bench._few((1,)) == [1]
-
-
-def test_environments_alone_are_stepped():
+def test_domains_that_the_host_steps_get_fewer_trials():
     pytest.importorskip("Box2D")
-    from policymix.domains.lander.picture import make_lander
-
-    assert bench.host_chunks(make_lander, 2)() == 2 * CHUNK
+    assert bench._counts("lander", (1, 20, 160)) == [1, 10, 20]
+    assert bench._counts("lander", (1,)) == [1]
+    assert bench._counts(DEMO, (1, 20, 160)) == (1, 20, 160)
 
 
 def test_a_library_is_widened_by_repetition():
     from policymix.training.task import load_task
 
-    task = load_task("cartpole")
+    task = load_task(DEMO)
     wide = bench._widen(task, 5)
     assert wide.sources.names[3] == f"{task.sources.names[0]}-3"
     assert len(set(wide.sources.names)) == 5
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"parts": ["sped"]}, "Did you mean 'speed'"),
-        ({"parts": ["sources"], "seconds": 0.0}, "must be positive"),
-        ({"parts": ["sources"], "trials": (1, 0)}, "at least 1"),
-        ({"parts": ["sources"], "out": Path(__file__)}, "is a file"),
-    ],
-)
-def test_nonsense_is_refused_before_anything_runs(monkeypatch, arguments, message):
-    monkeypatch.setattr(bench, "measure", lambda *_: pytest.fail("it ran"))
-    with pytest.raises(PolicymixError, match=message):
-        bench.bench(**arguments)
-
-
-def test_a_missing_extra_is_named(monkeypatch):
-    monkeypatch.setattr(bench, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"policymix\[sb3\]"):
-        bench.bench(["sb3"])
-
-
 def test_the_file_holds_all_figures_and_no_place(monkeypatch, capsys, tmp_path):
-    figures = [bench.Speed("cartpole", "mars", 20, 12_345.5, 2.25)]
+    figures = [bench.Speed(DEMO, "mars", 20, 12_345.5, 2.25)]
     monkeypatch.setattr(bench, "measure", lambda part, *_: {part: figures})
     out = tmp_path / "new"
     bench.bench(["gpu-scale"], seconds=0.5, out=out)

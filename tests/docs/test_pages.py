@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import policymix
-from policymix.cli.main import COMMANDS
+from policymix.cli.commands import EXAMPLES as COMMANDS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -26,7 +26,6 @@ from contests import (
 
 from policymix.cli.bench import HOST_TRIALS, TRIALS, tell
 from policymix.cli.timing import ROUNDS, Chunk, Rows, compare, contest, our_chunks
-from policymix.core.devices import use_every_core
 from policymix.core.progress import Begin, silent
 from policymix.core.settings import Settings
 from policymix.environments.registry import find_domain
@@ -151,7 +150,6 @@ def main(
         seconds: Time of a single measurement, at least.
         out: Where to write bench.json.
     """
-    use_every_core()
     measures = [partial(CONTESTS[name], seconds) for name in contests]
     tell(measures, TITLES, seconds, out)
 

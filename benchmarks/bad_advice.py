@@ -12,21 +12,17 @@ wrong as well, and the mixture has a component for the target's own model.
 import argparse
 from dataclasses import replace
 
-from policymix.core.devices import use_every_core
+import jax
+import jax.numpy as jnp
+import numpy as np
 
-use_every_core()
-
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-
-from policymix.core.networks import init_mlp  # noqa: E402
-from policymix.sources.experts import SourceTask  # noqa: E402
-from policymix.sources.library import SourceLibrary  # noqa: E402
-from policymix.sources.policies import GreedyPolicy, table_policy  # noqa: E402
-from policymix.training.setup import settings_of  # noqa: E402
-from policymix.training.task import TransferTask, load_task  # noqa: E402
-from policymix.training.train import train  # noqa: E402
+from policymix.core.networks import init_mlp
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary
+from policymix.sources.policies import GreedyPolicy, table_policy
+from policymix.training.setup import settings_of
+from policymix.training.task import TransferTask, load_task
+from policymix.training.train import train
 
 
 def with_policies(task: TransferTask, policies: list) -> TransferTask:

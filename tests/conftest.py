@@ -34,7 +34,6 @@ from support.browser import Browser, find_browser
 
 jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-jax.config.update("jax_num_cpu_devices", 2)  # trials are sharded on any machine
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 MUCH = 1.0e9

@@ -1,4 +1,4 @@
-"""Trials side by side: one shard of them on every core, or on every accelerator."""
+"""Every core a device of JAX's: the command line asks for it, importing does not."""
 
 import os
 

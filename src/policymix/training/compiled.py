@@ -3,7 +3,7 @@
 What makes it fast, each measured: trials move in lock step, so the replay has one write
 position; a row is written before rows are read; the random numbers of a chunk are drawn
 before its scan; target copies and tests happen between chunks; each core has its own
-shard of the trials.
+shard of the trials (see `loop`).
 """
 
 from collections.abc import Callable, Sequence
@@ -34,6 +34,7 @@ from policymix.training.lockstep import (
     refresh,
     uniforms_of,
 )
+from policymix.training.loop import AbstractShard
 from policymix.training.step import (
     LearningSetup,
     Outcome,
@@ -43,8 +44,6 @@ from policymix.training.step import (
     greedy,
     greedy_in,
 )
-
-AXIS = "trials"
 
 
 class World(NamedTuple):
@@ -155,14 +154,7 @@ def decide(world: World, trials: Trial, obs: Array) -> Array:
     return jax.vmap(partial(greedy_in, world.setup), (0, None))(trials, obs)
 
 
-def mesh_of(trials: int) -> Mesh:
-    """As many devices as can have a shard each."""
-    devices = jax.devices()[:trials]
-    return jax.make_mesh(
-        (len(devices),), (AXIS,), devices=devices, axis_types=(AxisType.Auto,)
-    )
-
-
+AXIS = "trials"
 SHARDED, WHOLE = P(AXIS), P()
 CARRY: Any = Carry(SHARDED, SHARDED, WHOLE)  # pyright: ignore[reportArgumentType]
 
@@ -222,79 +214,57 @@ def _decide(mesh: Mesh, rest: World, arrays: World, trials: Trial, obs: Array) -
     return _shards(mesh, call, inputs, SHARDED)(arrays, trials, obs)
 
 
-class CompiledLoop:
-    """Trials of a JAX domain; one shard of them on each device.
+class CompiledShard(AbstractShard):
+    """Trials of a JAX domain.
 
     Args:
-        setup: who learns.
-        domain: where.
+        world: who learns, and where.
         plan: numbers that shape the program.
-        seeds: one for each trial.
+        size: trials that it has room for; with one size, one program serves all shards.
         test_seeds: seeds of the test episodes, the same in every test.
+        seeds: one for each trial.
+        devices: where they run, as many on each.
     """
 
     def __init__(
         self,
-        setup: LearningSetup,
-        domain: AbstractDomain,
+        world: World,
         plan: Plan,
-        seeds: np.ndarray,
+        size: int,
         test_seeds: Sequence[int],
+        seeds: np.ndarray,
+        devices: Sequence[Any],
     ):
-        self._mesh = mesh_of(len(seeds))
-        idle = -len(seeds) % self._mesh.size
-        self._count, self._plan = len(seeds), plan
-        self._test_keys = keys_of(jnp.asarray(test_seeds), 0)
-        self._seeds = jnp.asarray(np.append(seeds, seeds[:1].repeat(idle)))
-        world = World(setup, domain)
+        self._mesh = jax.make_mesh(
+            (len(devices),), (AXIS,), devices=devices, axis_types=(AxisType.Auto,)
+        )
+        self.count, self._plan = len(seeds), plan
         self._arrays, self._rest = eqx.partition(world, eqx.is_array)
-        self._keys = tuple(keys_of(self._seeds, use) for use in (STEPS, STARTS))
-        learners = keys_of(self._seeds, LEARNER)
-        self._carry = _start(
+        filled = jnp.asarray(np.resize(seeds, size))
+        self._keys = tuple(keys_of(filled, use) for use in (STEPS, STARTS))
+        self._test_keys = keys_of(jnp.asarray(test_seeds), 0)
+        learners = keys_of(filled, LEARNER)
+        self.carry = _start(
             self._mesh, self._rest, plan, self._arrays, learners, self._keys[1]
         )
 
     def advance(self, length: int) -> None:
-        """One chunk of steps."""
         plan = self._plan._replace(length=length)
-        self._carry = _chunk(
-            self._mesh, self._rest, plan, self._arrays, self._carry, *self._keys
+        self.carry = _chunk(
+            self._mesh, self._rest, plan, self._arrays, self.carry, *self._keys
         )
 
     def refresh(self) -> None:
-        """Copy the target networks."""
         rest, arrays = self._rest.setup, self._arrays.setup
-        self._carry = refresh(rest, arrays, self._carry)
+        self.carry = refresh(rest, arrays, self.carry)
 
     def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths and returns of test episodes, one row for each trial."""
         lengths, totals = _evaluate(
-            self._mesh, self._rest, self._arrays, self._carry.trials, self._test_keys
+            self._mesh, self._rest, self._arrays, self.carry.trials, self._test_keys
         )
-        return np.asarray(lengths)[: self._count], np.asarray(totals)[: self._count]
+        return np.asarray(lengths)[: self.count], np.asarray(totals)[: self.count]
 
     def decide(self, obs: np.ndarray) -> np.ndarray:
-        """Greedy actions in these states, one row for each trial."""
-        actions = _decide(
-            self._mesh,
-            self._rest,
-            self._arrays,
-            self._carry.trials,
-            jnp.asarray(obs),
-        )
-        return np.asarray(actions)[: self._count]
-
-    def wait(self) -> None:
-        """Until all that was asked for is done."""
-        jax.block_until_ready(self._carry)
-
-    @property
-    def fault(self) -> tuple[np.ndarray, np.ndarray]:
-        """Step and code of every trial's `Fault`."""
-        step, code = (np.asarray(part) for part in self._carry.trials.fault)
-        return step[: self._count], code[: self._count]
-
-    @property
-    def trials(self) -> Trial:
-        """The state of every trial."""
-        return jax.tree.map(lambda x: x[: self._count], self._carry.trials)
+        rows, trials = jnp.asarray(obs), self.carry.trials
+        actions = _decide(self._mesh, self._rest, self._arrays, trials, rows)
+        return np.asarray(actions)[: self.count]

@@ -1,11 +1,10 @@
 """Trials of Gymnasium environments: the host steps them, one compiled call learns.
 
-Each device has a shard of the trials and a thread of its own. While one shard's learner
-runs, which needs no interpreter, the host steps the environments of another.
+While one shard's learner runs, which needs no interpreter, the host steps the
+environments of another.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -31,6 +30,7 @@ from policymix.training.lockstep import (
     refresh,
     uniforms_of,
 )
+from policymix.training.loop import AbstractShard
 from policymix.training.step import (
     LearningSetup,
     Outcome,
@@ -128,21 +128,31 @@ def _outcomes(setup: LearningSetup, told: Float[Array, "trials columns"]) -> Out
     )
 
 
-class Shard:
-    """The trials of one device, stepped by one thread."""
+class HostShard(AbstractShard):
+    """Trials of a Gymnasium environment.
+
+    Args:
+        setup: who learns.
+        make: makes an environment of the target.
+        plan: numbers that shape the program.
+        test_seeds: seeds of the test episodes, the same in every test.
+        seeds: one for each trial.
+        devices: where they learn: one.
+    """
 
     def __init__(
         self,
         setup: LearningSetup,
         make: Callable[[], Any],
         plan: Plan,
-        seeds: np.ndarray,
         test_seeds: Sequence[int],
-        device: Any,
+        seeds: np.ndarray,
+        devices: Sequence[Any],
     ):
+        (device,) = devices
         arrays, self._rest = eqx.partition(setup, eqx.is_array)
         self._arrays = jax.device_put(arrays, device)
-        self._plan, self._count = plan, len(seeds)
+        self._plan, self.count = plan, len(seeds)
         self._tasks = HostTasks(make, len(seeds))
         self._tests = HostTasks(make, len(seeds) * len(test_seeds))
         self._test_seeds = list(test_seeds) * len(seeds)
@@ -155,7 +165,6 @@ class Shard:
         self.carry = jax.device_put(carry, device)
 
     def advance(self, length: int) -> None:
-        """One chunk of steps."""
         fixed = (self._rest, self._plan._replace(length=length), self._arrays)
         chances, choices = _open(*fixed, self.carry, self._keys)
         for step in range(length):
@@ -165,13 +174,11 @@ class Shard:
             )
 
     def refresh(self) -> None:
-        """Copy the target networks."""
         self.carry = refresh(self._rest, self._arrays, self.carry)
 
     def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths and returns of test episodes, one row for each trial."""
         obs = self._tests.reset(self._test_seeds)
-        shape = (self._count, -1)
+        shape = (self.count, -1)
         lengths, totals = np.zeros((2, len(obs)))
         active = np.ones(len(obs), bool)
         while active.any():
@@ -184,61 +191,6 @@ class Shard:
             obs = outcome.obs
         return lengths.reshape(shape), totals.reshape(shape)
 
-
-class HostLoop:
-    """Trials of a Gymnasium environment, a shard of them on each device.
-
-    Args:
-        setup: who learns.
-        make: makes an environment of the target.
-        plan: numbers that shape the program.
-        seeds: one for each trial.
-        test_seeds: seeds of the test episodes, the same in every test.
-    """
-
-    def __init__(
-        self,
-        setup: LearningSetup,
-        make: Callable[[], Any],
-        plan: Plan,
-        seeds: np.ndarray,
-        test_seeds: Sequence[int],
-    ):
-        devices = jax.devices()[: len(seeds)]
-        parts = np.array_split(seeds, len(devices))
-        self._shards = [
-            Shard(setup, make, plan, part, test_seeds, device)
-            for part, device in zip(parts, devices, strict=True)
-        ]
-        self._threads = ThreadPoolExecutor(len(devices))
-
-    def advance(self, length: int) -> None:
-        """One chunk of steps."""
-        list(self._threads.map(lambda shard: shard.advance(length), self._shards))
-
-    def refresh(self) -> None:
-        """Copy the target networks."""
-        for shard in self._shards:
-            shard.refresh()
-
-    def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths and returns of test episodes, one row for each trial."""
-        parts = list(self._threads.map(Shard.evaluate, self._shards))
-        lengths, totals = zip(*parts, strict=True)
-        return np.concatenate(lengths), np.concatenate(totals)
-
-    def wait(self) -> None:
-        """Until all that was asked for is done."""
-        jax.block_until_ready([shard.carry for shard in self._shards])
-
-    @property
-    def fault(self) -> tuple[np.ndarray, np.ndarray]:
-        """Step and code of every trial's `Fault`."""
-        steps, codes = zip(*(s.carry.trials.fault for s in self._shards), strict=True)
-        return np.concatenate(steps), np.concatenate(codes)
-
-    @property
-    def trials(self) -> Trial:
-        """The state of every trial."""
-        states = [jax.device_get(shard.carry.trials) for shard in self._shards]
-        return jax.tree.map(lambda *x: jnp.asarray(np.concatenate(x)), *states)
+    def decide(self, obs: np.ndarray) -> np.ndarray:
+        rows = np.broadcast_to(obs, (self.count, *obs.shape))
+        return np.asarray(_greedy(self._rest, self._arrays, self.carry.trials, rows))

@@ -6,7 +6,7 @@ One loop, `carry_out`, serves `train`, `policymix run` and `policymix reproduce`
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -24,9 +24,10 @@ from policymix.methods.method import Recipe
 from policymix.sources.host_calls import told_by_host
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
-from policymix.training.compiled import CompiledLoop
-from policymix.training.host import HostLoop
+from policymix.training.compiled import CompiledShard, World
+from policymix.training.host import HostShard
 from policymix.training.lockstep import Plan
+from policymix.training.loop import Loop, processors
 from policymix.training.setup import build_setup
 from policymix.training.step import LearningSetup, faults
 from policymix.training.task import TransferTask
@@ -100,6 +101,7 @@ class TrainingRun:
         seeds: one for each trial.
         stops: steps at which `pauses` pauses besides evaluations. What is learned does
             not depend on them.
+        cores: of the processor to use; None uses all.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class TrainingRun:
         settings: Settings,
         seeds: np.ndarray,
         stops: Sequence[int] = (),
+        cores: int | None = None,
     ):
         check_numbers(settings, len(seeds))
         self.task, self.name, self.setup, self.settings = task, name, setup, settings
@@ -121,7 +124,7 @@ class TrainingRun:
             capacity=settings.capacity,
             updates=settings.updates,
         )
-        self.loop = make_loop(task, setup, self.plan, settings, seeds)
+        self.loop = make_loop(task, setup, self.plan, settings, seeds, cores)
 
     @property
     def samples(self) -> int:
@@ -146,7 +149,7 @@ class TrainingRun:
 
     def agents(self) -> tuple[TrainedAgent, ...]:
         """What every trial has learned."""
-        trials = jax.device_get(self.loop.trials)
+        trials = self.loop.trials
         return tuple(
             TrainedAgent(
                 task=self.task,
@@ -179,7 +182,6 @@ class TrainingRun:
         """One for each trial: its regret, or the mean over test episodes."""
         score = self.task.domain.score
         if score is None:
-            assert isinstance(self.loop, CompiledLoop)
             regret, states = self._regret
             return regret(self.loop.decide(states))
         scores = []
@@ -217,6 +219,7 @@ def new_run(
     trials: int = 1,
     stops: Sequence[int] = (),
     mixture: AbstractMixture | MixtureMaker | None = None,
+    cores: int | None = None,
 ) -> TrainingRun:
     """A method's trials, those with seeds from `seed` on; nothing is run yet."""
     return TrainingRun(
@@ -226,6 +229,7 @@ def new_run(
         settings=settings,
         seeds=np.arange(seed, seed + trials),
         stops=stops,
+        cores=cores,
     )
 
 
@@ -270,10 +274,17 @@ def make_loop(
     plan: Plan,
     settings: Settings,
     seeds: np.ndarray,
-) -> CompiledLoop | HostLoop:
-    """The compiled loop for JAX domains, the host's for Gymnasium environments."""
+    cores: int | None,
+) -> Loop:
+    """Compiled shards for JAX domains, the host's for Gymnasium environments."""
     target: Any = task.domain.target
     tests = [TEST_SEED + i for i in range(settings.evaluation_episodes)]
-    if isinstance(target, AbstractDomain):
-        return CompiledLoop(setup, target, plan, seeds, tests)
-    return HostLoop(setup, target, plan, seeds, tests)
+    workers = processors(len(seeds), cores)
+    alone = [[worker] for worker in workers]
+    if not isinstance(target, AbstractDomain):
+        return Loop(partial(HostShard, setup, target, plan, tests), seeds, alone)
+    # Devices of their own share one program; the cores of one device have a shard each.
+    places = alone if len(set(workers)) == 1 else [workers]
+    room = -(-len(seeds) // len(workers)) * len(workers) // len(places)
+    world = World(setup, target)
+    return Loop(partial(CompiledShard, world, plan, room, tests), seeds, places)

@@ -38,6 +38,7 @@ def train(
     trials: int = 1,
     settings: Settings | None = None,
     mixture: AbstractMixture | MixtureMaker | None = None,
+    cores: int | None = None,
     progress: bool = True,
 ) -> Training:
     """Learn the target of a task with the help of its sources.
@@ -51,13 +52,15 @@ def train(
         settings: by default the domain's, for own targets `DEFAULTS`.
         mixture: one of your own, or a function (sources, settings) that makes it; by
             default what the settings ask for.
+        cores: of the processor to use, a shard of the trials on each; None uses all,
+            1 leaves the others alone.
         progress: show a bar with samples, speed, score and time left.
     """
     task = prepare(load_task(task) if isinstance(task, str) else task)
     settings = task.domain.settings if settings is None else settings
     if steps is not None:
         settings = replace(settings, steps=steps)
-    run = new_run(task, method, settings, seed, trials, mixture=mixture)
+    run = new_run(task, method, settings, seed, trials, mixture=mixture, cores=cores)
     with bars(quiet=not progress) as begin:
         rows = carry_out(run, begin, f"{task.domain.name} {run.name}")
     return Training(run.agents(), tuple(rows))

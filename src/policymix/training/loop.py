@@ -1,0 +1,116 @@
+"""Trials side by side: a shard of them on every core, or on every accelerator.
+
+Where JAX has several devices (accelerators, or cores that `use_every_core` made devices
+before JAX started), they share the work. Where it has one processor, each core has a
+shard of its own and a thread that steps it: compiled programs hold no interpreter lock,
+so threads run at once, and no setting of JAX is needed.
+"""
+
+import abc
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+import numpy as np
+
+from policymix.training.lockstep import Carry
+from policymix.training.step import Trial
+
+
+class AbstractShard(abc.ABC):
+    """Some of the trials, on one device; those beyond `count` only fill it up."""
+
+    carry: Carry
+    count: int
+
+    @abc.abstractmethod
+    def advance(self, length: int) -> None:
+        """One chunk of steps."""
+
+    @abc.abstractmethod
+    def refresh(self) -> None:
+        """Copy the target networks."""
+
+    @abc.abstractmethod
+    def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and returns of test episodes, one row for each trial."""
+
+    @abc.abstractmethod
+    def decide(self, obs: np.ndarray) -> np.ndarray:
+        """Greedy actions in these states, one row for each trial."""
+
+
+MakeShard = Callable[[np.ndarray, Sequence[Any]], AbstractShard]
+"""From the seeds of its trials and its devices to a shard."""
+
+
+def processors(trials: int, cores: int | None) -> list[Any]:
+    """A device for each worker: all there are, or one processor once for each core.
+
+    Args:
+        trials: no more workers than these.
+        cores: of the processor to use; None uses all that this process may.
+    """
+    devices = jax.devices()
+    if devices[0].platform == "cpu":
+        whole = len(os.sched_getaffinity(0)) if len(devices) == 1 else len(devices)
+        devices = (devices * whole)[:whole][: cores or whole]
+    return devices[:trials]
+
+
+class Loop:
+    """All trials, shard by shard.
+
+    Args:
+        make: makes a shard.
+        seeds: one for each trial.
+        places: the devices of each shard.
+    """
+
+    def __init__(
+        self, make: MakeShard, seeds: np.ndarray, places: Sequence[Sequence[Any]]
+    ):
+        parts = np.array_split(seeds, len(places))
+        self._threads = ThreadPoolExecutor(len(places))
+        self._shards = [make(*part) for part in zip(parts, places, strict=True)]
+
+    def _each(self, ask: Callable[[AbstractShard], Any]) -> list[Any]:
+        return list(self._threads.map(ask, self._shards))
+
+    def advance(self, length: int) -> None:
+        """One chunk of steps."""
+        self._each(lambda shard: shard.advance(length))
+
+    def refresh(self) -> None:
+        """Copy the target networks."""
+        self._each(lambda shard: shard.refresh())
+
+    def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and returns of test episodes, one row for each trial."""
+        lengths, totals = zip(*self._each(lambda s: s.evaluate()), strict=True)
+        return np.concatenate(lengths), np.concatenate(totals)
+
+    def decide(self, obs: np.ndarray) -> np.ndarray:
+        """Greedy actions in these states, one row for each trial."""
+        return np.concatenate(self._each(lambda shard: shard.decide(obs)))
+
+    def wait(self) -> None:
+        """Until all that was asked for is done."""
+        jax.block_until_ready([shard.carry for shard in self._shards])
+
+    @property
+    def fault(self) -> tuple[np.ndarray, np.ndarray]:
+        """Step and code of every trial's `Fault`."""
+        steps, codes = self.trials.fault
+        return np.asarray(steps), np.asarray(codes)
+
+    @property
+    def trials(self) -> Trial:
+        """The state of every trial, on the host."""
+        parts: Sequence[Any] = [
+            jax.tree.map(lambda x, n=s.count: x[:n], jax.device_get(s.carry.trials))
+            for s in self._shards
+        ]
+        return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)

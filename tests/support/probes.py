@@ -205,6 +205,9 @@ class CorridorEnv:
         self._domain = domain
         self.action_space = SimpleNamespace(n=2)
 
+    def close(self):
+        """Nothing is open."""
+
     def reset(self, seed=None):
         del seed
         self._place, self._elapsed = 0, 0

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import policymix as pm
+from policymix.beliefs.belief import gather_evidence
+from policymix.training.task import prepare
 from policymix.training.train import train
 
 from support.own_probes import Line
@@ -18,9 +20,9 @@ compiled = []
 def _count():
     """Every program that XLA compiles is noted."""
 
-    def note(event, duration, **more):
+    def note(event: str, duration_secs: float, **more):
         if event == EVENT:
-            compiled.append(duration)
+            compiled.append(duration_secs)
 
     jax.monitoring.register_event_duration_secs_listener(note)
 
@@ -71,8 +73,16 @@ def own_task():
 
 def test_equal_calls_with_the_same_python_functions_compile_nothing():
     settings = pm.Settings(layers=(8,), mixture_layers=(8,), evaluation_episodes=1)
-    brief(own_task(), settings=settings)
-    assert programs(lambda: brief(own_task(), settings=settings)) == 0
+    task = prepare(own_task())
+    brief(task, settings=settings)
+    assert programs(lambda: brief(task, settings=settings)) == 0
+
+
+def test_evidence_is_gathered_by_one_program():
+    cells = np.arange(6)
+    rows = (cells, np.zeros(6, int), cells + 1)
+    gather_evidence(MIXED.sources, rows)
+    assert programs(lambda: gather_evidence(MIXED.sources, rows)) == 0
 
 
 def test_the_count_can_rise():

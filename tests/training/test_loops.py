@@ -1,0 +1,164 @@
+"""Both loops: repeatable, independent of company, and the same."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from policymix.training.lockstep import Plan, updates_due
+from policymix.training.run import new_run
+from policymix.training.train import train
+
+from support.probes import (
+    LONG,
+    MIXED,
+    QUICK,
+    Endless,
+    best_return,
+    on_host,
+    source,
+    task_of,
+)
+
+
+def run(task, method, steps=300, seed=0, trials=1, **changes):
+    settings = replace(QUICK, **changes)
+    return train(
+        task,
+        method,
+        steps=steps,
+        seed=seed,
+        trials=trials,
+        settings=settings,
+        progress=False,
+    )
+
+
+def outcome(result, trial):
+    """Steps and scores of one trial."""
+    return [(row.step, row.score) for row in result.rows if row.trial == trial]
+
+
+def state(result, trial):
+    return result.agents[trial].trial
+
+
+def test_the_same_seed_gives_the_same_rows():
+    first, again, other = (run(MIXED, "mars", seed=s, trials=2) for s in (0, 0, 7))
+    assert first.rows == again.rows
+    jax.tree.map(np.testing.assert_array_equal, state(first, 1), state(again, 1))
+    assert np.any(np.asarray(state(first, 0).agent != state(other, 0).agent))
+    assert np.any(np.asarray(state(first, 0).agent != state(first, 1).agent))
+
+
+def test_a_trial_does_not_depend_on_those_beside_it():
+    alone, beside = (run(MIXED, "mars", seed=s, trials=n) for s, n in ((3, 1), (2, 2)))
+    assert outcome(alone, 0) == outcome(beside, 1)
+    one, other = (
+        jax.tree.leaves((trial.agent, trial.mixture, trial.behaviour))
+        for trial in (state(alone, 0), state(beside, 1))
+    )
+    for mine, same in zip(one, other, strict=True):
+        np.testing.assert_allclose(mine, same, rtol=1e-5, atol=1e-5)
+
+
+def test_trials_need_not_be_a_multiple_of_the_devices():
+    assert jax.device_count() == 2
+    three, four = (run(MIXED, "scratch", 1_000, trials=n) for n in (3, 4))
+    assert len(three.agents) == 3
+    assert {row.trial for row in three.rows} == {0, 1, 2}
+    for trial in range(3):
+        assert outcome(three, trial) == outcome(four, trial)
+        np.testing.assert_array_equal(
+            state(three, trial).agent, state(four, trial).agent
+        )
+
+
+@pytest.mark.parametrize(
+    ("method", "trials"), [("scratch", 3), ("phi1", 1), ("mars", 2)]
+)
+def test_the_host_loop_learns_what_the_compiled_loop_learns(method, trials):
+    compiled = run(MIXED, method, trials=trials)
+    host = run(on_host(MIXED), method, trials=trials)
+    assert [row[2:5] for row in host.rows] == [row[2:5] for row in compiled.rows]
+    scores = [[row.score for row in loop.rows] for loop in (host, compiled)]
+    np.testing.assert_allclose(*scores, rtol=1e-5)
+    for trial in range(trials):
+        mine, same = state(host, trial), state(compiled, trial)
+        np.testing.assert_array_equal(mine.agent, same.agent)
+        jax.tree.map(np.testing.assert_array_equal, mine.behaviour, same.behaviour)
+        for one, other in zip(*map(jax.tree.leaves, (mine, same)), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+        assert np.any(np.asarray(mine.agent) != 0)
+
+
+def test_the_host_loop_reaches_the_optimum():
+    rows = run(on_host(MIXED), "phi1", 100).rows
+    assert rows[-1].score == pytest.approx(best_return(LONG))
+
+
+@pytest.mark.parametrize(("ends", "worth"), [(False, 10.0), (True, 1.0)])
+def test_truncation_bootstraps_and_termination_does_not(ends, worth):
+    domain = Endless(ends=ends)
+    task = task_of(domain, [source("only", [0], domain)])
+    table = state(run(task, "scratch", 500), 0).agent
+    np.testing.assert_allclose(table, np.full((1, 2), worth), rtol=1e-4)
+
+
+def test_updates_after_an_episode_are_its_steps_or_a_number():
+    lengths, ended = jnp.array([5, 8, 2]), jnp.array([True, False, True])
+    by_length = updates_due(Plan(1, 1, 1, "episode"), lengths, ended)
+    np.testing.assert_array_equal(by_length, [5, 0, 2])
+    by_number = updates_due(Plan(1, 1, 1, 7), lengths, ended)
+    np.testing.assert_array_equal(by_number, [7, 0, 7])
+
+
+@pytest.mark.parametrize(("updates", "count"), [("episode", 20), (3, 12)])
+def test_the_learner_is_updated_as_often_as_was_asked(updates, count):
+    """23 steps are four episodes of five steps, and three steps of the next."""
+    domain = Endless()
+    task = task_of(domain, [source("only", [0], domain)])
+    result = run(task, "scratch", 23, updates=updates, layers=(2,), batch=2)
+    adam = state(result, 0).agent.online.memory[0]
+    assert int(adam.count) == count
+
+
+def test_a_table_that_learns_after_episodes_reaches_the_optimum():
+    result = run(MIXED, "scratch", 1_000, trials=4, updates="episode")
+    np.testing.assert_allclose(result.curve()[1][-1], best_return(LONG), rtol=1e-5)
+
+
+def test_the_last_chunk_may_be_shorter():
+    steps, scores = run(MIXED, "scratch", 250, trials=4).curve()
+    assert steps.tolist() == [0, 100, 200, 250]
+    assert scores.shape == (4, 4)
+    assert run(MIXED, "scratch", 50, trials=4).curve()[0].tolist() == [0, 50]
+
+
+@pytest.mark.parametrize("task", [MIXED, on_host(MIXED)], ids=["compiled", "host"])
+def test_what_is_learned_does_not_depend_on_how_often_one_looks(task):
+    often, seldom = (run(task, "mars", evaluate_every=n) for n in (20, 100))
+    assert set(outcome(seldom, 0)) < set(outcome(often, 0))
+    np.testing.assert_array_equal(state(often, 0).agent, state(seldom, 0).agent)
+
+
+def test_work_pauses_where_it_is_asked_to():
+    run = new_run(MIXED, "mars", replace(QUICK, steps=200), 0, 2, stops=(0, 40, 200))
+    moments = [(p.step, p.taken, len(p.rows)) for p in run.pauses()]
+    assert moments == [(0, 0, 2), (40, 80, 0), (100, 120, 2), (200, 200, 2)]
+
+
+def test_targets_are_copied_when_they_are_due():
+    domain = Endless()
+    task = task_of(domain, [source("only", [0], domain)])
+    given = {"updates": 3, "layers": (2,), "batch": 2, "evaluate_every": 23}
+    copied, stale = (
+        state(run(task, "scratch", 23, refresh_every=every, **given), 0).agent
+        for every in (23, 46)
+    )
+    learned = copied.online.parameters.weights[0]
+    np.testing.assert_array_equal(learned, stale.online.parameters.weights[0])
+    np.testing.assert_allclose(copied.target.weights[0], learned, rtol=1e-6)
+    assert np.all(np.abs(stale.target.weights[0] - learned) > 1e-4)

@@ -115,7 +115,7 @@ def _name_of(environment: gymnasium.Env) -> str:
     return type(environment.unwrapped).__name__ if spec is None else spec.id
 
 
-def limit_of(environment: gymnasium.Env) -> int | None:
+def limit_of(environment: Any) -> int | None:
     """The steps that a time limit around an environment allows; None without one."""
     while isinstance(environment, gymnasium.Wrapper):
         if isinstance(environment, gymnasium.wrappers.TimeLimit):

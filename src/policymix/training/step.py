@@ -153,21 +153,12 @@ def choose(
     setup: LearningSetup, trial: Trial, uniforms: Uniforms
 ) -> tuple[DiscreteAction, Int[Array, ""]]:
     """The next action, and the option it belongs to."""
-    method, behaviour, obs, advice = (
-        setup.method,
-        trial.behaviour,
-        trial.obs,
-        trial.advice,
-    )
+    method, behaviour = setup.method, trial.behaviour
+    obs, advice = trial.obs, trial.advice
     phi, epsilon = setup.phi(trial, obs, advice), setup.epsilon(behaviour.episode)
+    preferred = preferences(setup, trial, obs, advice, phi, behaviour.arm)
     action, option = setup.agent.act(
-        trial.agent,
-        obs,
-        advice,
-        preferences=preferences(setup, trial, obs, advice, phi, behaviour.arm),
-        option=behaviour.option,
-        epsilon=epsilon,
-        uniforms=uniforms,
+        trial.agent, obs, advice, preferred, behaviour.option, epsilon, uniforms
     )
     if method.trust is None:
         return action, option

@@ -89,10 +89,11 @@ def test_help_of_a_command_tells_all_of_it(monkeypatch, capsys):
             command = command[word]
         assert f"Usage: policymix {words} " in printed
         function = command.default_command
+        assert function is not None
         for name in inspect.signature(function).parameters:
             shown = name.upper() if name in ("domain", "folder") else f"--{name}"
             assert f" {shown} " in said, f"{words}: {name}"
-        description, _, options = inspect.getdoc(function).partition("Args:")
+        description, _, options = str(inspect.getdoc(function)).partition("Args:")
         for text in [description, *re.findall(r": (.+)", options)]:
             plain = " ".join(text.replace("`", "").split())
             assert plain in said or "methods" in plain, f"{words}: {plain}"

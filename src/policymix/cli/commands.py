@@ -81,6 +81,8 @@ Several = Parameter(
     show_default=lambda values: " ".join(map(str, values)), consume_multiple=(1, None)
 )
 Part = Literal["speed", "sources", "capacities", "gpu-scale"]
+Parts = Annotated[tuple[Part, ...], Parameter(metavar="PART..."), Several]
+Counts = Annotated[tuple[Positive, ...], Parameter(metavar="INT..."), Several]
 
 
 @command("policymix demo", "policymix demo --trials 20 --out my-demo", domains=False)
@@ -147,7 +149,9 @@ def run(
     ] = ("mars", "scratch"),
     trials: Positive = 10,
     seed: Natural = 0,
-    steps: Annotated[Positive | None, Parameter(show_default=False)] = None,
+    steps: Annotated[
+        Positive | None, Parameter(metavar="INT", show_default=False)
+    ] = None,
 ):
     """Compare methods on a domain and write every evaluation down.
 
@@ -233,9 +237,9 @@ def check(domain: Place, /):
 )
 def bench(
     *,
-    parts: Annotated[tuple[Part, ...], Several] = ("speed", "sources", "capacities"),
+    parts: Parts = ("speed", "sources", "capacities"),
     seconds: Annotated[float, Parameter(validator=Number(gt=0, lt=math.inf))] = 3.0,
-    trials: Annotated[tuple[Positive, ...], Several] = (1, 20, 160),
+    trials: Counts = (1, 20, 160),
     out: Annotated[Folder | None, Parameter(show_default=False)] = None,
 ):
     """Measure how fast training is.

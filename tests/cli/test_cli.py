@@ -203,7 +203,7 @@ WRONG = [
     ("run --methods mars maze --out new", "DOMAIN is missing: Its name"),
     ("bench --parts source", 'value "source" for --parts. Choose from: "speed", "sour'),
     ("bench --parts source", 'Did you mean "sources"?'),
-    ("bench --parts", "--parts is missing: What to measure."),
+    ("bench --parts", "--parts PART... is missing: What to measure."),
     ("bench speed", "'speed' is a word too many."),
     ("run maze --trials five --out new", "--trials five: this must be a whole number"),
     ("run maze --steps 1e3 --out new", "--steps 1e3: this must be a whole number"),

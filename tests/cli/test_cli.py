@@ -118,7 +118,7 @@ def test_every_printed_example_is_understood(monkeypatch, capsys, tmp_path):
                 line = example.replace("--load my.py", "")
                 typed = shlex.split(line.replace("--out my-sources", "--out new"))[1:]
                 command, *_ = app.parse_args(typed, exit_on_error=False)
-                name = command.__name__
+                name = command.__name__.removeprefix("do_")
                 assert name == typed[typed[0] == "sources"], example
 
 

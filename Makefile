@@ -25,6 +25,7 @@ docs: .venv/installed-docs
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks/sources.py
 	$(BIN)/python benchmarks/lander_step.py
+	$(BIN)/python benchmarks/against_sb3.py
 
 clean:
 	rm -rf .venv docs/_build

@@ -25,7 +25,8 @@ from contests import (
 )
 
 from policymix.cli.bench import HOST_TRIALS, TRIALS, tell
-from policymix.cli.timing import ROUNDS, Chunk, Rows, compare, contest, our_chunks
+from policymix.cli.timing import ROUNDS, Chunk, Rows, contest, our_chunks, ratios_to
+from policymix.core.devices import use_every_core
 from policymix.core.progress import Begin, silent
 from policymix.core.settings import Settings
 from policymix.environments.registry import find_domain
@@ -66,7 +67,7 @@ def against_sb3(seconds: float, begin: Begin = silent) -> dict[str, Rows]:
     contestants |= {best: ways[best], **others}
     advance = begin("sb3", ROUNDS * len(contestants), "samples/s")
     speeds = contest(contestants, seconds, advance)
-    found: dict[str, Rows] = {"sb3-ways": looks, "sb3": compare(speeds, best)}
+    found: dict[str, Rows] = {"sb3-ways": looks, "sb3": ratios_to(speeds, best)}
     return {**found, "sb3-absent": absent} if absent else found
 
 
@@ -129,7 +130,7 @@ def against_sb3_lander(seconds: float, begin: Begin = silent) -> dict[str, Rows]
     share = share_of(speeds[ours], speeds[host], HOST_TRIALS, threads)
     return {
         "lander-ways": looks,
-        "lander": compare(speeds, best),
+        "lander": ratios_to(speeds, best),
         "lander-host": [share],
     }
 

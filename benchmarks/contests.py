@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policymix.cli.timing import Chunk, Versus, compare, contest
+from policymix.cli.timing import Chunk, Versus, contest, ratios_to
 from policymix.core.settings import Settings
 
 CHUNK = 100
@@ -35,7 +35,7 @@ def fastest(ways: Mapping[str, Chunk]) -> tuple[str, list[Versus]]:
     """Of several ways to do the same, by a short look at each."""
     speeds = contest(ways, 0.0, rounds=1)
     name = max(speeds, key=lambda name: speeds[name][0])
-    return name, compare(speeds, name)
+    return name, ratios_to(speeds, name)
 
 
 def host_share(loop: float, host: float, threads: int) -> float:

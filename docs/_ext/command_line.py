@@ -39,8 +39,7 @@ def typed(argument: Argument) -> str:
     if not argument.name.startswith("-") or argument.hint is bool:
         return argument.name
     kinds = {int: "INT", float: "FLOAT"}
-    shown = argument.parameter.metavar or kinds.get(argument.hint)
-    return f"{argument.name} {shown or 'VALUE ...'}"
+    return f"{argument.name} {argument.parameter.metavar or kinds[argument.hint]}"
 
 
 def meaning(argument: Argument) -> str:

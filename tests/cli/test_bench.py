@@ -19,7 +19,7 @@ def waiting(samples):
 
 def test_ratios_are_those_of_the_same_round():
     speeds = {"ours": [20.0, 90.0, 40.0], "theirs": [10.0, 30.0, 40.0]}
-    ours, theirs = bench.compare(speeds, "theirs")
+    ours, theirs = bench.ratios_to(speeds, "theirs")
     assert ours == bench.Versus("ours", 40.0, 1.0, 2.0, 3.0, "theirs")
     assert theirs == bench.Versus("theirs", 30.0, 1.0, 1.0, 1.0, "theirs")
 
@@ -64,15 +64,15 @@ def test_a_library_is_widened_by_repetition():
 
 
 def test_the_file_holds_all_figures_and_no_place(monkeypatch, capsys, tmp_path):
-    figures = [bench.Speed(DEMO, "mars", 20, 12_345.5, 2.25)]
-    monkeypatch.setattr(bench, "measure", lambda part, *_: {part: figures})
+    figures = [bench.MethodSpeed(DEMO, "mars", 20, 12_345.5, 2.25)]
+    monkeypatch.setattr(bench, "measure_part", lambda part, *_: {part: figures})
     out = tmp_path / "new"
     bench.bench(["gpu-scale"], seconds=0.5, out=out)
     assert [file.name for file in out.iterdir()] == [bench.FILE]
     text = (out / bench.FILE).read_text()
     content = json.loads(text)
     (row,) = content["figures"]["gpu-scale"]
-    assert bench.Speed(**row) == figures[0]
+    assert bench.MethodSpeed(**row) == figures[0]
     assert {"jax", "numpy", "python", "policymix"} <= set(content["versions"])
     assert content["cores"] >= 1
     assert content["device"]["kind"]
@@ -81,7 +81,7 @@ def test_the_file_holds_all_figures_and_no_place(monkeypatch, capsys, tmp_path):
 
 
 def test_a_failure_leaves_the_old_file(monkeypatch, tmp_path):
-    monkeypatch.setattr(bench, "measure", lambda part, *_: {part: []})
+    monkeypatch.setattr(bench, "measure_part", lambda part, *_: {part: []})
     monkeypatch.setattr(bench, "table", lambda *_: "")
     bench.bench(["gpu-scale"], out=tmp_path)
     before = (tmp_path / bench.FILE).read_bytes()

@@ -89,10 +89,11 @@ def test_help_of_a_command_tells_all_of_it(monkeypatch, capsys):
             command = command[word]
         assert f"Usage: policymix {words} " in printed
         function = command.default_command
+        assert function is not None
         for name in inspect.signature(function).parameters:
             shown = name.upper() if name in ("domain", "folder") else f"--{name}"
             assert f" {shown} " in said, f"{words}: {name}"
-        description, _, options = inspect.getdoc(function).partition("Args:")
+        description, _, options = str(inspect.getdoc(function)).partition("Args:")
         for text in [description, *re.findall(r": (.+)", options)]:
             plain = " ".join(text.replace("`", "").split())
             assert plain in said or "methods" in plain, f"{words}: {plain}"
@@ -117,7 +118,7 @@ def test_every_printed_example_is_understood(monkeypatch, capsys, tmp_path):
                 line = example.replace("--load my.py", "")
                 typed = shlex.split(line.replace("--out my-sources", "--out new"))[1:]
                 command, *_ = app.parse_args(typed, exit_on_error=False)
-                name = command.__name__
+                name = command.__name__.removeprefix("do_")
                 assert name == typed[typed[0] == "sources"], example
 
 
@@ -202,7 +203,7 @@ WRONG = [
     ("run --methods mars maze --out new", "DOMAIN is missing: Its name"),
     ("bench --parts source", 'value "source" for --parts. Choose from: "speed", "sour'),
     ("bench --parts source", 'Did you mean "sources"?'),
-    ("bench --parts", "--parts is missing: What to measure."),
+    ("bench --parts", "--parts PART... is missing: What to measure."),
     ("bench speed", "'speed' is a word too many."),
     ("run maze --trials five --out new", "--trials five: this must be a whole number"),
     ("run maze --steps 1e3 --out new", "--steps 1e3: this must be a whole number"),

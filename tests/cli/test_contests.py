@@ -33,7 +33,7 @@ def test_the_fastest_way_is_found(contests):
 
 def test_environments_alone_are_stepped(contests):
     pytest.importorskip("Box2D")
-    from policymix.domains.lander.task import make_lander
+    from policymix.domains.lander.picture import make_lander
 
     assert contests.host_chunks(make_lander, 2)() == 2 * contests.CHUNK
 

@@ -21,20 +21,20 @@ from rich.table import Table
 from policymix import __version__
 from policymix.cli.timing import (
     ROUNDS,
+    MethodSpeed,
     Rows,
-    Speed,
     Versus,
-    compare,
     contest,
     our_chunks,
     rate,
+    ratios_to,
     warm_up,
 )
 from policymix.core.progress import Begin, bars, silent
 from policymix.environments.registry import DEMO, GROUPS, find_domain
 from policymix.storage.folders import canonical, write_file
 
-METHODS = ("scratch", "mars", "mars-lookahead", "mapse", "phi1", "ucb", "caps")
+MEASURED = ("scratch", "mars", "mars-lookahead", "mapse", "phi1", "ucb", "caps")
 TRIALS, HOST_TRIALS, DEVICE_TRIALS = 20, 10, 8_192
 COUNTS = (3, 12, 48, 192)
 CAPACITIES = (1_000, 10_000, 100_000)
@@ -56,7 +56,7 @@ def speed(
     trials: Sequence[int],
     seconds: float,
     begin: Begin = silent,
-) -> list[Speed]:
+) -> list[MethodSpeed]:
     """Samples a second in training, and the time that compilation takes.
 
     Compilation is what the first chunks take longer than later ones.
@@ -77,7 +77,7 @@ def speed(
                 samples, first = warm_up(chunk)
                 found = rate(chunk, seconds)
                 compiling = max(0.0, first - samples / found)
-                rows.append(Speed(domain, method, count, found, compiling))
+                rows.append(MethodSpeed(domain, method, count, found, compiling))
                 advance(1, found)
     return rows
 
@@ -93,7 +93,7 @@ def _counts(domain: str, trials: Sequence[int]) -> Sequence[int]:
 
 def device_speed(
     trials: int, methods: Sequence[str], seconds: float, begin: Begin = silent
-) -> list[Speed]:
+) -> list[MethodSpeed]:
     """Speeds with the many trials that fill an accelerator."""
     return speed([DEMO], methods, [trials], seconds, begin)
 
@@ -113,7 +113,7 @@ def sources(
             for task in tasks
         }
         speeds = contest(contestants, seconds, advance)
-        rows += compare(speeds, next(iter(contestants)))
+        rows += ratios_to(speeds, next(iter(contestants)))
     return rows
 
 
@@ -143,15 +143,15 @@ def capacities(
         for size in sizes
     }
     advance = begin("capacities", ROUNDS * len(sizes), "samples/s")
-    return compare(contest(contestants, seconds, advance), next(iter(contestants)))
+    return ratios_to(contest(contestants, seconds, advance), next(iter(contestants)))
 
 
-def measure(
+def measure_part(
     part: str, seconds: float, trials: Sequence[int], begin: Begin
 ) -> dict[str, Rows]:
     """The table of a part."""
     if part == "speed":
-        return {part: speed(GROUPS["all"], METHODS, trials, seconds, begin)}
+        return {part: speed(GROUPS["all"], MEASURED, trials, seconds, begin)}
     if part == "gpu-scale":
         methods = ("scratch", "mars")
         return {part: device_speed(DEVICE_TRIALS, methods, seconds, begin)}
@@ -176,7 +176,7 @@ def bench(
     """
     for domain in GROUPS["all"] if "speed" in parts else ():
         find_domain(domain).spec()  # complains of a missing extra before all else
-    measures = [partial(measure, part, seconds, trials) for part in parts]
+    measures = [partial(measure_part, part, seconds, trials) for part in parts]
     tell(measures, TITLES, seconds, out)
 
 

@@ -23,7 +23,7 @@ START = (
     f"policymix sources show {DEMO}",
     f"policymix run {DEMO} --trials 4 --out my-run",
 )
-DOMAINS = "\n".join(f"* {names}: {about}" for names, about in ABOUT.items())
+DOMAIN_LIST = "\n".join(f"* {names}: {about}" for names, about in ABOUT.items())
 MORE = (
     "`policymix COMMAND --help` tells all of a command. Documentation: `docs/` in the "
     "repository, or as a site: `make docs`."
@@ -33,7 +33,7 @@ MORE = (
 def ending(examples: tuple[str, ...], domains: bool = True) -> str:
     """What ends a page of help, in Markdown."""
     code = "\n".join(f"    {example}" for example in examples)
-    return f"Domains\n\n{DOMAINS}\n\n" * domains + f"Examples\n\n{code}"
+    return f"Domains\n\n{DOMAIN_LIST}\n\n" * domains + f"Examples\n\n{code}"
 
 
 app = App(
@@ -54,12 +54,14 @@ app.command(sources)
 def command(
     *examples: str, of: App = app, domains: bool = True, synonym: tuple[str, ...] = ()
 ) -> Callable[..., Any]:
-    """Add a function to the commands; examples end its help."""
+    """Add a function do_… to the commands; examples end its help."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        EXAMPLES["sources " * (of is sources) + function.__name__] = examples
+        name = function.__name__.removeprefix("do_")
+        EXAMPLES["sources " * (of is sources) + name] = examples
         return of.command(
             function,
+            name=name,
             help_epilogue=ending(examples, domains),
             sort_key=len(EXAMPLES),
             synonym=synonym,
@@ -76,15 +78,17 @@ Natural = Annotated[int, Parameter(validator=Number(gte=0))]
 Positive = Annotated[int, Parameter(validator=Number(gte=1))]
 GROUPED = "; ".join(f"{group}: {', '.join(names)}" for group, names in GROUPS.items())
 SEVERAL_DOMAINS = f"Its name, or one that stands for several. {GROUPED}."
-METHODS = f"{', '.join(BUILT_IN)} (no transfer), phi1, phi2, … (one source alone)."
+METHOD_HELP = f"{', '.join(BUILT_IN)} (no transfer), phi1, phi2, … (one source alone)."
 Several = Parameter(
     show_default=lambda values: " ".join(map(str, values)), consume_multiple=(1, None)
 )
 Part = Literal["speed", "sources", "capacities", "gpu-scale"]
+Parts = Annotated[tuple[Part, ...], Parameter(metavar="PART..."), Several]
+Counts = Annotated[tuple[Positive, ...], Parameter(metavar="INT..."), Several]
 
 
 @command("policymix demo", "policymix demo --trials 20 --out my-demo", domains=False)
-def demo(*, out: Folder = Path("demo"), trials: Positive = 10, seed: Natural = 0):
+def do_demo(*, out: Folder = Path("demo"), trials: Positive = 10, seed: Natural = 0):
     """See what transfer brings, in about a minute.
 
     Trains mars, the best single source, mapse and no transfer, prints a table and
@@ -101,7 +105,7 @@ def demo(*, out: Folder = Path("demo"), trials: Positive = 10, seed: Natural = 0
 
 
 @command(f"policymix sources show {DEMO}", of=sources, synonym=domain_names())
-def show(domain: Place, /):
+def do_show(domain: Place, /):
     """Print a domain's sources: scores, errors, samples, hashes.
 
     Args:
@@ -113,7 +117,7 @@ def show(domain: Place, /):
 
 
 @command(f"policymix sources train {DEMO} --out my-sources", of=sources)
-def train(domain: Domain, /, *, out: NewFolder, seed: Natural = 0):
+def do_train(domain: Domain, /, *, out: NewFolder, seed: Natural = 0):
     """Train a domain's sources anew and write them to a folder.
 
     A source is a policy and a model of a task that resembles the target.
@@ -135,19 +139,21 @@ def train(domain: Domain, /, *, out: NewFolder, seed: Natural = 0):
     f"policymix run {DEMO} --load my.py --methods my --out new",
     synonym=domain_names(),
 )
-def run(
+def do_run(
     domain: Place,
     /,
     *,
     out: NewFolder,
     methods: Annotated[
         tuple[Annotated[str, Parameter(validator=rules.a_method)], ...],
-        Parameter(metavar="METHOD...", help=METHODS, validator=rules.each_once),
+        Parameter(metavar="METHOD...", help=METHOD_HELP, validator=rules.each_once),
         Several,
     ] = ("mars", "scratch"),
     trials: Positive = 10,
     seed: Natural = 0,
-    steps: Annotated[Positive | None, Parameter(show_default=False)] = None,
+    steps: Annotated[
+        Positive | None, Parameter(metavar="INT", show_default=False)
+    ] = None,
 ):
     """Compare methods on a domain and write every evaluation down.
 
@@ -159,16 +165,16 @@ def run(
         seed: Trial t has seed + t.
         steps: Samples of the target in each trial; by default the domain's.
     """
-    from policymix.cli.printing import run_methods
+    from policymix.cli.printing import run_and_print
 
-    run_methods(domain, methods, trials, seed, steps, out)
+    run_and_print(domain, methods, trials, seed, steps, out)
 
 
 @command(
     f"policymix reproduce {DEMO} --quick --out preview",
     *(f"policymix reproduce {group} --out my-{group}" for group in GROUPS),
 )
-def reproduce(
+def do_reproduce(
     domain: Annotated[
         str, Parameter(help=SEVERAL_DOMAINS, validator=rules.domain_or_group)
     ],
@@ -198,7 +204,7 @@ def reproduce(
 
 
 @command("policymix report my-run", domains=False)
-def report(folder: Annotated[Path, Parameter(validator=rules.folder_of_runs)], /):
+def do_report(folder: Annotated[Path, Parameter(validator=rules.folder_of_runs)], /):
     """Draw figures, a table and a page for a folder of runs.
 
     Args:
@@ -212,7 +218,7 @@ def report(folder: Annotated[Path, Parameter(validator=rules.folder_of_runs)], /
 
 
 @command(f"policymix check {DEMO}", "policymix check my-sources")
-def check(domain: Place, /):
+def do_check(domain: Place, /):
     """Check that a task is sound; exit status 1 when it is not.
 
     Among others: do the sources fit the target, and are their models better than
@@ -221,9 +227,9 @@ def check(domain: Place, /):
     Args:
         domain: Its name, or a folder that `policymix sources train` wrote.
     """
-    from policymix.cli.printing import check
+    from policymix.cli.printing import check_and_print
 
-    return check(domain)
+    return check_and_print(domain)
 
 
 @command(
@@ -231,11 +237,11 @@ def check(domain: Place, /):
     "policymix bench --parts speed --trials 1 20 --out my-bench",
     domains=False,
 )
-def bench(
+def do_bench(
     *,
-    parts: Annotated[tuple[Part, ...], Several] = ("speed", "sources", "capacities"),
+    parts: Parts = ("speed", "sources", "capacities"),
     seconds: Annotated[float, Parameter(validator=Number(gt=0, lt=math.inf))] = 3.0,
-    trials: Annotated[tuple[Positive, ...], Several] = (1, 20, 160),
+    trials: Counts = (1, 20, 160),
     out: Annotated[Folder | None, Parameter(show_default=False)] = None,
 ):
     """Measure how fast training is.

@@ -43,7 +43,7 @@ def demo(out: Path, trials: int, seed: int) -> None:
     run_all([experiment], out, console)
     (results,) = read_results(out)
     words = WORDS | {methods[1]: f"one source alone: {task.sources.names[best]}"}
-    console.print(table_of(task.domain.title, results, words))
+    console.print(demo_table(task.domain.title, results, words))
     console.print(trusts_the_right_source(results).sentence)
     make_report(out, console)
 
@@ -55,7 +55,7 @@ def best_source(task: TransferTask) -> int:
     return scores.index(max(scores))
 
 
-def table_of(name: str, results: Results, words: dict[str, str]) -> Table:
+def demo_table(name: str, results: Results, words: dict[str, str]) -> Table:
     """Scores early, over the run and at its end."""
     facts = results.facts
     title = (

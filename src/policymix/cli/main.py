@@ -47,7 +47,7 @@ def obey(tokens: Sequence[str]) -> int:
         return app.meta(tokens, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
         words = " ".join(["policymix", *(error.command_chain or ())])
-        raise UsageError(f"{explain(error)}\nMore: {words} --help") from None
+        raise UsageError(f"{complaint_of(error)}\nMore: {words} --help") from None
 
 
 LOAD = "Your own Python file or module, run first: methods, domains that it registers."
@@ -74,7 +74,7 @@ def launch(
     return command(*bound.args, **bound.kwargs)
 
 
-def explain(error: CycloptsError) -> str:
+def complaint_of(error: CycloptsError) -> str:
     """The parser's sentence, or a shorter one that says what would be right."""
     words = " ".join(error.command_chain or ())
     unused = error.unused_tokens or [""]

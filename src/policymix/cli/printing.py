@@ -12,7 +12,7 @@ from rich.table import Table
 
 from policymix.core.progress import bars
 from policymix.environments.registry import find_domain
-from policymix.experiments.runner import run_methods as run
+from policymix.experiments.runner import run_methods
 from policymix.sources.fingerprint import fingerprint
 from policymix.storage.runs import FACTS, ROWS, Row
 from policymix.training.check import check_task
@@ -68,7 +68,7 @@ def show_sources(place: str) -> None:
     console.print(f"made by: {facts['command']}", highlight=False, markup=False)
 
 
-def run_methods(
+def run_and_print(
     place: str,
     methods: Sequence[str],
     trials: int,
@@ -82,12 +82,12 @@ def run_methods(
     if steps is not None:
         settings = replace(settings, steps=steps)
     with bars() as begin:
-        rows = run(task, methods, settings, seed, trials, out, begin)
-    Console().print(summary(task, rows))
+        rows = run_methods(task, methods, settings, seed, trials, out, begin)
+    Console().print(summary_table(task, rows))
     print(f"rows: {out / ROWS}   facts: {out / FACTS}")
 
 
-def summary(task: TransferTask, rows: Sequence[Row]) -> Table:
+def summary_table(task: TransferTask, rows: Sequence[Row]) -> Table:
     """Mean and standard error over trials, of the whole run and at its end."""
     trials = 1 + max(row.trial for row in rows)
     count = f"{trials} trial{'s' if trials > 1 else ''}"
@@ -111,7 +111,7 @@ def mean_and_error(values: np.ndarray) -> str:
     return f"{values.mean():.1f} ± {values.std(ddof=1) / len(values) ** 0.5:.1f}"
 
 
-def check(place: str) -> int:
+def check_and_print(place: str) -> int:
     """Print every finding; 1 when something is unsound."""
     console = Console(highlight=False)
     with console.status(escape(f"checking {place} …")):

@@ -17,7 +17,7 @@ ROUNDS = 3
 """Turns of every contestant: each ratio is that of one round."""
 
 
-class Speed(NamedTuple):
+class MethodSpeed(NamedTuple):
     """A method's speed in training, compilation and tests left out."""
 
     domain: str
@@ -77,7 +77,7 @@ def contest(
     return speeds
 
 
-def compare(speeds: Mapping[str, Sequence[float]], baseline: str) -> list[Versus]:
+def ratios_to(speeds: Mapping[str, Sequence[float]], baseline: str) -> list[Versus]:
     """Everyone against one of them, round by round."""
     rows = []
     for name, own in speeds.items():

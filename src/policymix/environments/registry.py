@@ -7,8 +7,6 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
-
 from policymix.core.errors import DomainError, did_you_mean
 
 if TYPE_CHECKING:
@@ -99,6 +97,8 @@ def register_environments() -> None:
     No time limit is given: horizons differ between variants, so the environments keep
     their own, and a limit from here would enforce it twice.
     """
+    import gymnasium
+
     for name, place in ENVIRONMENTS.items():
         if name not in gymnasium.registry:
             gymnasium.register(name, entry_point=place)

@@ -26,6 +26,7 @@ def lines_of(file):
 
 
 @pytest.mark.learning
+@pytest.mark.filterwarnings("ignore:rich is experimental")
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_examples_run_to_their_last_line(name, monkeypatch, capsys, tmp_path):
     last = {

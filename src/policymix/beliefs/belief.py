@@ -70,8 +70,12 @@ def gather_evidence(
 ) -> Evidence:
     """Ask every source once about every transition (obs, action, next_obs)."""
     obs, action, next_obs = (jnp.asarray(part) for part in transitions[:3])
-    log_likelihoods = jax.jit(jax.vmap(library.experts.log_likelihoods))
-    return Evidence(obs, action, next_obs, log_likelihoods(obs, action, next_obs))
+    return Evidence(obs, action, next_obs, _ask(library.experts, obs, action, next_obs))
+
+
+@eqx.filter_jit
+def _ask(experts: Experts, obs: Array, action: Array, next_obs: Array) -> Array:
+    return jax.vmap(experts.log_likelihoods)(obs, action, next_obs)
 
 
 def learn_belief(

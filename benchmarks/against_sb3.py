@@ -26,7 +26,6 @@ from contests import (
 
 from policymix.cli.bench import HOST_TRIALS, TRIALS, tell
 from policymix.cli.timing import ROUNDS, Chunk, Rows, contest, our_chunks, ratios_to
-from policymix.core.devices import use_every_core
 from policymix.core.progress import Begin, silent
 from policymix.core.settings import Settings
 from policymix.environments.registry import find_domain

@@ -1,11 +1,10 @@
 """The examples are short, and they run."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.reader import hurry, run_program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAMPLES = {
@@ -26,21 +25,16 @@ def lines_of(file):
     return len(file.read_text().splitlines())
 
 
+@pytest.mark.learning
+@pytest.mark.filterwarnings("ignore:rich is experimental")
 @pytest.mark.parametrize("name", sorted(SAMPLES))
-def test_examples_run_to_their_last_line(name, tmp_path):
+def test_examples_run_to_their_last_line(name, monkeypatch, capsys, tmp_path):
     last = {
         "own_environment": "trust at 7.5 m",
         "sb3_models": "transfer/log_evidence",
         "data_only": "mars [",
         "continuous_control": "the right simulator is trusted in",
     }
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / f"{name}.py", SAMPLES[name]],
-        cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    assert last[name] in done.stdout
+    hurry(monkeypatch)
+    run_program(EXAMPLES / f"{name}.py", [SAMPLES[name]], tmp_path, monkeypatch)
+    assert last[name] in capsys.readouterr().out

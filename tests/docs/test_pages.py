@@ -5,7 +5,6 @@ import itertools
 import re
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +13,14 @@ import pytest
 import policymix
 from policymix.cli.commands import EXAMPLES as COMMANDS
 
+from support.reader import hurry, python_blocks, run_page
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts)
 MARKDOWN = [*sorted(ROOT.glob("*.md")), *PAGES]
 REFERENCE = "".join(path.read_text() for path in (DOCS / "reference").glob("*.md"))
 FENCE = re.compile(r"^( *)(`{3,})(.*?)\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)
-PYTHON = re.compile(r"^( *)```python\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
-
-
-def python_blocks(page):
-    return [textwrap.dedent(code) for _, code in PYTHON.findall(page.read_text())]
 
 
 def prose(page):
@@ -64,6 +60,7 @@ def titled(paths):
 README = python_blocks(ROOT / "README.md")
 
 
+@pytest.mark.learning
 def test_the_first_example_tells_ice_from_rough_ground():
     names = {}
     exec(README[0], names)
@@ -71,6 +68,7 @@ def test_the_first_example_tells_ice_from_rough_ground():
     assert [names["task"].sources.names[i] for i in trusted] == ["slippery", "rough"]
 
 
+@pytest.mark.learning
 def test_the_second_example_learns_what_it_says():
     names = {}
     exec(README[1], names)
@@ -80,24 +78,18 @@ def test_the_second_example_learns_what_it_says():
     np.testing.assert_allclose(belief.potential(jnp.array([0.5])), [0, 1], atol=0.1)
 
 
+@pytest.mark.learning
 def test_training_by_advice_solves_the_task_in_two_thousand_steps():
     names = {}
     exec(README[2], names)
     assert np.mean([r.score for r in names["trained"].rows if r.step == 2_000]) > 450
 
 
-def test_other_blocks_of_the_readme_run():
+@pytest.mark.learning
+def test_other_blocks_of_the_readme_run(monkeypatch):
+    hurry(monkeypatch)
     for block in README[3:]:
         exec(block, {})
-
-
-def run_page(page, folder, monkeypatch):
-    """One block after the other, as a reader would type them."""
-    monkeypatch.chdir(folder)
-    names = {}
-    for block in python_blocks(page):
-        exec(block, names)
-    return names
 
 
 WITH_CODE = [page for page in PAGES if python_blocks(page)]
@@ -105,10 +97,13 @@ OWN_TEST = DOCS / "quickstart.md"
 
 
 @pytest.mark.parametrize("page", titled(p for p in WITH_CODE if p != OWN_TEST))
+@pytest.mark.learning
 def test_blocks_of_a_page_run(page, monkeypatch, tmp_path):
+    hurry(monkeypatch)
     run_page(page, tmp_path, monkeypatch)
 
 
+@pytest.mark.learning
 def test_the_quick_start_shows_what_it_says(monkeypatch, tmp_path):
     names = run_page(OWN_TEST, tmp_path, monkeypatch)
     runs, sources = names["runs"], names["task"].sources.names
@@ -121,9 +116,9 @@ def test_the_quick_start_shows_what_it_says(monkeypatch, tmp_path):
     assert (tmp_path / "quickstart.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("page", titled(MARKDOWN))
-def test_links_lead_to_files_and_headings(page):
-    assert list(broken_links(page)) == []
+def test_links_lead_to_files_and_headings():
+    found = {str(p.relative_to(ROOT)): list(broken_links(p)) for p in MARKDOWN}
+    assert {page: links for page, links in found.items() if links} == {}
 
 
 def test_headings_are_linked_by_words_and_hyphens(tmp_path):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from policymix.beliefs.belief import gather_evidence
 from policymix.core.encoders import OneHot
 from policymix.core.errors import SourceError
 from policymix.core.types import Box, Discrete, TaskSpec
@@ -490,3 +491,57 @@ def test_an_exception_that_shows_later_names_the_source():
         TrialError, match=r"^source .only.: its policy fails.*never seen"
     ):
         run(task(shy, stepping_jax, horizon=20), epsilon_start=0.0)
+
+
+class Guide:
+    """A model as Stable-Baselines3 has them, that compares by its content."""
+
+    __hash__: Any = None
+
+    def __eq__(self, other):
+        return isinstance(other, Guide)
+
+    def predict(self, obs, deterministic):
+        return (np.asarray(obs)[..., 0] > 0).astype(int), None
+
+
+def closeness(obs, action, next_obs) -> Any:
+    return -float(abs(next_obs[0] - obs[0]))
+
+
+def compilations(call):
+    """How many programs are compiled meanwhile."""
+    count = []
+
+    def listen(event: str, duration_secs: float, **more: str | int) -> None:
+        del duration_secs
+        if event == "/jax/core/compile/backend_compile_duration":
+            count.append(more.get("fun_name"))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    call()
+    jax.monitoring.unregister_event_duration_listener(listen)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("policy", "dynamics"),
+    [
+        pytest.param(homeward_jax, stepping_jax, id="compiled"),
+        pytest.param(branching, stepping, id="on the host"),
+        pytest.param(Guide(), LogDensity(closeness), id="a model"),
+        pytest.param(branching, gymnasium.make("MountainCar-v0"), id="a simulator"),
+    ],
+)
+def test_twenty_libraries_of_the_same_functions_compile_once(policy, dynamics):
+    spec = TaskSpec(Box((-0.5, -0.05), (0.5, 0.05)), Discrete(3))
+    rows = np.random.default_rng(0).uniform(-0.05, 0.05, (5, 2)).astype(np.float32)
+
+    def ask():
+        library = SourceLibrary([SourceTask("mine", policy, dynamics)])
+        ready = library.for_target(spec, jnp.asarray(rows))
+        return gather_evidence(ready, (rows, np.arange(5) % 3, rows))
+
+    first, again = compilations(ask), compilations(lambda: [ask() for _ in range(20)])
+    assert len(first) > 0
+    assert again == []

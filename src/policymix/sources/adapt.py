@@ -6,7 +6,7 @@ the compiled program: slower, but no code has to be changed.
 """
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
@@ -22,11 +22,12 @@ from policymix.core.types import Box, Discrete, Space, TaskSpec
 from policymix.sources.dynamics import LogDensity, TableDynamics
 from policymix.sources.experts import SourceTask
 from policymix.sources.host_calls import (
+    Each,
     HostFunction,
+    Itself,
     check_actions,
     check_shapes,
     compiles,
-    each,
     hashable,
     try_on,
 )
@@ -69,21 +70,15 @@ def _adapt_policy(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> Any:
     _check_advice(source.name, answers, space)
     if compiles(policy, answers, rows):
         return hashable(policy)
-    return _host_policy(partial(each, source.name, "policy", policy), spec)
+    return _host_policy(Each(source.name, "policy", hashable(policy)), spec)
 
 
 def _adapt_model(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> HostFunction:
     """A model with `predict`, asked about all rows at once if it can be."""
-    model = source.policy
-
-    def one(row: np.ndarray) -> Any:
-        return model.predict(row, deterministic=True)[0]
-
-    def together(many: np.ndarray) -> np.ndarray:
-        return np.array(model.predict(many, deterministic=True)[0])
-
+    one = Predict(Itself(source.policy), together=False)
     answers = try_on(source.name, "predict", one, rows)
     _check_advice(source.name, answers, spec.action)
+    together = Predict(one.model, together=True)
     try:
         found = together(rows.copy())
         same = found.shape == (len(rows), *answers[0].shape)
@@ -91,22 +86,43 @@ def _adapt_model(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> HostFu
             return _host_policy(together, spec)
     except Exception:  # noqa: S110, it can be asked one by one
         pass
-    return _host_policy(partial(each, source.name, "predict", one), spec)
+    return _host_policy(Each(source.name, "predict", one), spec)
+
+
+@dataclass(frozen=True)
+class Predict:
+    """What a model would do, about one row or about all of them together."""
+
+    model: Itself
+    together: bool
+
+    def __call__(self, rows: np.ndarray) -> Any:
+        """Its actions."""
+        answers = self.model.value.predict(rows, deterministic=True)[0]
+        return np.array(answers) if self.together else answers
+
+
+@dataclass(frozen=True)
+class Probable:
+    """Indices of actions as probabilities: all on the one, or none if it is illegal."""
+
+    ask: Callable[[np.ndarray], np.ndarray]
+    actions: int
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """A row of probabilities for each."""
+        answers = self.ask(rows)
+        if answers.ndim > 1:
+            return answers
+        chosen = answers[:, None] == np.arange(self.actions)
+        return np.where(chosen.any(axis=1, keepdims=True), chosen, np.nan)
 
 
 def _host_policy(ask: Callable[[np.ndarray], np.ndarray], spec: TaskSpec) -> Any:
     space = spec.action
     if not isinstance(space, Discrete):
         return HostFunction(ask, (spec.observation,), space.shape)
-
-    def advise(rows: np.ndarray) -> np.ndarray:
-        answers = ask(rows)
-        if answers.ndim > 1:
-            return answers
-        chosen = answers[:, None] == np.arange(space.n)
-        return np.where(chosen.any(axis=1, keepdims=True), chosen, np.nan)
-
-    return HostFunction(advise, (spec.observation,), (space.n,))
+    return HostFunction(Probable(ask, space.n), (spec.observation,), (space.n,))
 
 
 def _adapt_dynamics(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> Any:
@@ -131,7 +147,7 @@ def _adapt_dynamics(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> Any
     check_shapes(source.name, "dynamics", answers, space.shape)
     if compiles(dynamics, answers, *arguments):
         return hashable(dynamics)
-    ask = partial(each, source.name, "dynamics", dynamics)
+    ask = Each(source.name, "dynamics", hashable(dynamics))
     kind = "int32" if isinstance(space, Discrete) else "float32"
     return HostFunction(ask, (space, spec.action), space.shape, kind)
 
@@ -147,7 +163,7 @@ def _adapt_density(
     check_shapes(source.name, "log-density", answers, ())
     if compiles(density, answers, *arguments):
         return LogDensity(hashable(density))
-    ask = partial(each, source.name, "log-density", density)
+    ask = Each(source.name, "log-density", hashable(density))
     spaces = (spec.observation, spec.action, spec.observation)
     return LogDensity(HostFunction(ask, spaces, ()))
 

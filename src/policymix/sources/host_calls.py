@@ -4,6 +4,8 @@ import copy
 import re
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -64,13 +66,23 @@ def try_on(
     return answers
 
 
-def each(
-    name: str, part: str, function: Callable, *arguments: np.ndarray
-) -> np.ndarray:
-    """The answers as one array."""
-    answers = try_on(name, part, function, *arguments)
-    check_shapes(name, part, answers, answers[0].shape)
-    return np.array(answers)
+@dataclass(frozen=True)
+class Each:
+    """A function asked row by row; equal to any other of the same function.
+
+    Compiled programs are found again by what they call, so what stands for a user's
+    function must not be new with every library around it.
+    """
+
+    name: str
+    part: str
+    function: Callable
+
+    def __call__(self, *arguments: np.ndarray) -> np.ndarray:
+        """The answers as one array."""
+        answers = try_on(self.name, self.part, self.function, *arguments)
+        check_shapes(self.name, self.part, answers, answers[0].shape)
+        return np.array(answers)
 
 
 def hashable(function: Callable) -> Callable:
@@ -78,8 +90,25 @@ def hashable(function: Callable) -> Callable:
     try:
         hash(function)
     except TypeError:
-        return lambda *arguments: function(*arguments)
+        return Itself(function)
     return function
+
+
+@dataclass(frozen=True, eq=False)
+class Itself:
+    """What cannot be hashed, or should not be: the same only as its like around it."""
+
+    value: Any
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Its answer, if it is a function."""
+        return self.value(*arguments)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def compiles(
@@ -90,13 +119,18 @@ def compiles(
     The second part matters: a random choice is traced as a constant.
     """
     try:
-        compiled = np.asarray(jax.jit(jax.vmap(function))(*arguments))
+        compiled = np.asarray(_rows(hashable(function), *arguments))
         plain = np.array(answers)
     except Exception:
         return False
     return compiled.shape == plain.shape and np.allclose(
         compiled, plain, rtol=1e-3, atol=1e-5, equal_nan=True
     )
+
+
+@partial(jax.jit, static_argnums=0)
+def _rows(function: Callable, *arguments: Array) -> Array:
+    return jax.vmap(function)(*arguments)
 
 
 def told_by_host(error: Exception) -> str | None:

@@ -35,11 +35,20 @@ class Simulator:
     """
 
     def __init__(self, env: gymnasium.Env, set_state: SetState | None = None):
-        self.env = env
+        self.env, self._given = env, set_state
         self.env.reset(seed=0)  # some have no state before
         self._set_state = find_setter(env) if set_state is None else set_state
         self._lock = threading.Lock()
         self._check()
+
+    def __eq__(self, other: object) -> bool:
+        """The same environment, set in the same way: one program serves both."""
+        if not isinstance(other, Simulator):
+            return False
+        return self.env is other.env and self._given is other._given
+
+    def __hash__(self) -> int:
+        return id(self.env)
 
     def __call__(self, obs: np.ndarray, action: Any) -> np.ndarray:
         """What the environment would have done."""

@@ -7,7 +7,9 @@ data that models were fitted to, or else from what the sources imagine.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -92,21 +94,37 @@ def pool(units: Sequence[Standardise]) -> Standardise:
     return Standardise(jnp.mean(centres, axis=0), jnp.sqrt(within + between))
 
 
+@eqx.filter_jit
+def _step(
+    policy: Any,
+    dynamics: Any,
+    experts: Experts,
+    rows: Array,
+    anything: Array,
+    explores: Array,
+) -> Array:
+    """Where a source's policy or some other action leads, by its own dynamics."""
+
+    def one(obs: Observation, anything: Array, explores: Array) -> Observation:
+        advice = experts.advice_of(policy, obs)
+        finite = isinstance(experts.spec.action, Discrete)
+        action = jnp.argmax(advice) if finite else advice
+        return dynamics(obs, jnp.where(explores, anything, action))
+
+    return jax.vmap(one)(rows, anything, explores)
+
+
 def imagine(source: SourceTask, experts: Experts, starts: Array) -> list[np.ndarray]:
     """Where a source's policy leads by its own dynamics, with some random actions."""
     spec, rng = experts.spec, np.random.default_rng(0)
-
-    def step(obs: Observation, anything: Array, explores: Array) -> Observation:
-        advice = experts.advice_of(source.policy, obs)
-        action = jnp.argmax(advice) if isinstance(spec.action, Discrete) else advice
-        return source.dynamics(obs, jnp.where(explores, anything, action))
-
-    advance, rows, seen = jax.jit(jax.vmap(step)), starts, []
+    parts, rows, seen = (source.policy, source.dynamics), starts, []
     random_actions = some_actions(spec.action, DEPTH * len(starts))
     centre, reach = _surroundings(np.asarray(starts))
     for anything in np.split(random_actions, DEPTH):
         try:
-            rows = advance(rows, anything, rng.random(len(starts)) < CHANCE)
+            explores = rng.random(len(starts)) < CHANCE
+            chances = map(jnp.asarray, (rows, anything, explores))
+            rows = _step(*parts, experts, *chances)
             rows = np.clip(np.asarray(rows), *_bounds(spec.observation))
         except Exception:  # what is imagined need not be what a source can deal with
             break

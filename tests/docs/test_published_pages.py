@@ -144,9 +144,10 @@ def test_settings_have_the_packages_values(published, field):
 
 
 def test_a_deviation_says_what_the_paper_has_and_where(published):
+    why = STUDIES["lander"].decisions[10]
     assert settings_row(published, "scale")[-1] == (
         "paper: c: PBRS scaling factor (maze, CartPole) <br>deviation, "
-        f"[10](paper.md#decisions): {STUDIES["lander"].decisions[10]}; the paper has 20 (lander)"
+        f"[10](paper.md#decisions): {why}; the paper has 20 (lander)"
     )
 
 

@@ -474,12 +474,11 @@ def test_no_changed_byte_of_compressed_rows_is_read_as_others(written, folder):
         changed = bytearray(packed)
         changed[place] ^= 0x55
         (folder / PACKED).write_bytes(changed)
-        try:
-            curve = read_run(folder).curves["scratch"]
-        except FileFormatError as error:
-            assert error.path == str(folder / PACKED)
-        else:  # the header holds a time and a name of the system that say nothing
-            np.testing.assert_array_equal(curve.scores, plain.scores)
+        wrong = outcome(folder)
+        assert wrong in (None, str(folder / PACKED))
+        if wrong is None:  # the header has a time and a system's name that say nothing
+            found = read_run(folder).curves["scratch"]
+            np.testing.assert_array_equal(found.scores, plain.scores)
 
 
 def test_compressed_rows_may_be_no_bomb(folder, monkeypatch):

@@ -13,6 +13,8 @@ import pytest
 
 import policymix
 from policymix.cli.commands import EXAMPLES as COMMANDS
+from policymix.environments import registry
+from policymix.methods import recipes
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -94,6 +96,8 @@ def test_other_blocks_of_the_readme_run():
 def run_page(page, folder, monkeypatch):
     """One block after the other, as a reader would type them."""
     monkeypatch.chdir(folder)
+    monkeypatch.setattr(recipes, "METHODS", dict(recipes.METHODS))
+    monkeypatch.setattr(registry, "DOMAINS", dict(registry.DOMAINS))
     names = {}
     for block in python_blocks(page):
         exec(block, names)

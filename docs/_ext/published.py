@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
-from policymix.experiments.runs import FACTS, ROWS
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from policymix.core import settings
 from policymix.core.errors import PolicymixError, did_you_mean
-from policymix.core.settings import OWN, PAPER, Settings
+from policymix.core.settings import DEFAULTS, Settings
+from policymix.environments.registry import find_domain
 from policymix.experiments import origins
 from policymix.experiments.reproduce import NOTE, command_of
 from policymix.reports.analysis import Measures, measure
@@ -29,11 +29,11 @@ from policymix.reports.claims import show
 from policymix.reports.report import TABLE
 from policymix.reports.results import Results, read_results
 from policymix.reports.tables import share
-from policymix.storage.runs import find_runs
+from policymix.storage.runs import FACTS, PACKED, ROWS, find_runs
 
-FOLDERS = ("results",)
+FOLDERS = ("results/paper",)
 """Folders of runs beside the pages' folder."""
-FURTHER = ("results-inventory",)
+FURTHER = ("results/inventory",)
 """The same, where they are there."""
 COLUMNS = (
     *("", "area", "end", "to 90 %"),
@@ -74,7 +74,12 @@ def files_of(root: Path) -> list[Path]:
     return [
         *(place / NOTE for place in places),
         *(place / TABLE for place in places if (place / TABLE).exists()),
-        *(folder / name for folder in runs for name in (FACTS, ROWS)),
+        *(
+            folder / name
+            for folder in runs
+            for name in (FACTS, ROWS, PACKED)
+            if (folder / name).exists()
+        ),
     ]
 
 
@@ -164,15 +169,16 @@ def settings_table(names: Sequence[str], decisions: str) -> str:
         values = [value_of(name, domain) for domain in DOMAINS]
         origin = re.sub(r", (\d+): ", rf", [\1]({decisions}): ", origin_of(name))
         first = f"`{name}`" + (f" <br>{told}" if told else "")
-        rows.append([first, written(getattr(OWN, name)), *values, origin])
+        rows.append([first, written(getattr(DEFAULTS, name)), *values, origin])
     header = ["setting", "own tasks", *DOMAINS.values(), "from"]
     return "\n".join(grid(header, rows))
 
 
 def value_of(name: str, domain: str) -> str:
     """A setting of one of the paper's domains; – where a table has no use for it."""
-    value = getattr(PAPER[domain], name)
-    if getattr(origins.ORIGINS[name], domain) == "table":
+    known = find_domain(domain)
+    value = getattr(known.settings, name)
+    if known.study.paper.get(name) == "table":
         return "table" if value is None else "–"
     return written(value)
 
@@ -192,9 +198,8 @@ def origin_of(name: str) -> str:
     """Where the values come from; domain by domain where they differ in that."""
     found: dict[str, list[str]] = {}
     for domain, title in DOMAINS.items():
-        explained = next(
-            e for e in origins.explain(domain, PAPER[domain]) if e.name == name
-        )
+        every = origins.explain(domain, find_domain(domain).settings)
+        explained = next(row for row in every if row.name == name)
         text = explained.origin
         if text.startswith("deviation"):
             text += f"; the paper has {written(explained.paper)}"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from policymix.cli import bench
+from policymix.cli import bench, timing
 from policymix.environments.registry import DEMO
 
 
@@ -19,24 +19,24 @@ def waiting(samples):
 
 def test_ratios_are_those_of_the_same_round():
     speeds = {"ours": [20.0, 90.0, 40.0], "theirs": [10.0, 30.0, 40.0]}
-    ours, theirs = bench.ratios_to(speeds, "theirs")
-    assert ours == bench.Versus("ours", 40.0, 1.0, 2.0, 3.0, "theirs")
-    assert theirs == bench.Versus("theirs", 30.0, 1.0, 1.0, 1.0, "theirs")
+    ours, theirs = timing.ratios_to(speeds, "theirs")
+    assert ours == timing.Versus("ours", 40.0, 1.0, 2.0, 3.0, "theirs")
+    assert theirs == timing.Versus("theirs", 30.0, 1.0, 1.0, 1.0, "theirs")
 
 
 def test_contestants_take_turns_after_a_warm_up():
     order = []
     contestants = {name: lambda name=name: order.append(name) or 1 for name in "ab"}
-    speeds = bench.contest(contestants, 0.0, rounds=2)
+    speeds = timing.contest(contestants, 0.0, rounds=2)
     assert order == list("aabb" * 3)
     assert all(len(found) == 2 and min(found) > 0 for found in speeds.values())
 
 
 def test_a_rate_takes_two_chunks_at_least_and_fills_its_seconds():
     calls, chunk = waiting(5)
-    assert bench.rate(chunk, 0.0) > 0
+    assert timing.rate(chunk, 0.0) > 0
     assert len(calls) == 2
-    bench.rate(chunk, 0.01)
+    timing.rate(chunk, 0.01)
     assert len(calls) > 4
 
 
@@ -64,7 +64,7 @@ def test_a_library_is_widened_by_repetition():
 
 
 def test_the_file_holds_all_figures_and_no_place(monkeypatch, capsys, tmp_path):
-    figures = [bench.MethodSpeed(DEMO, "mars", 20, 12_345.5, 2.25)]
+    figures = [timing.MethodSpeed(DEMO, "mars", 20, 12_345.5, 2.25)]
     monkeypatch.setattr(bench, "measure_part", lambda part, *_: {part: figures})
     out = tmp_path / "new"
     bench.bench(["gpu-scale"], seconds=0.5, out=out)
@@ -72,7 +72,7 @@ def test_the_file_holds_all_figures_and_no_place(monkeypatch, capsys, tmp_path):
     text = (out / bench.FILE).read_text()
     content = json.loads(text)
     (row,) = content["figures"]["gpu-scale"]
-    assert bench.MethodSpeed(**row) == figures[0]
+    assert timing.MethodSpeed(**row) == figures[0]
     assert {"jax", "numpy", "python", "policymix"} <= set(content["versions"])
     assert content["cores"] >= 1
     assert content["device"]["kind"]

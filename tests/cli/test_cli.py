@@ -15,9 +15,10 @@ import pytest
 from policymix import __version__
 from policymix.cli import bench, commands
 from policymix.cli import main as cli
-from policymix.cli.commands import DEMO, EXAMPLES, app
+from policymix.cli.commands import EXAMPLES, app
 from policymix.core.errors import did_you_mean
 from policymix.environments import registry
+from policymix.environments.registry import DEMO
 from policymix.methods.names import BUILT_IN
 from policymix.methods.recipes import METHODS
 from policymix.sources.dynamics import TableDynamics

@@ -17,14 +17,13 @@ import pytest
 
 from policymix.core.errors import PolicymixError
 from policymix.core.settings import DEFAULTS, Settings
-from policymix.experiments.origins import DECISIONS
 from policymix.methods.recipes import METHODS
 from policymix.reports.analysis import measure
 from policymix.reports.claims import show
 from policymix.reports.results import read_results
 from policymix.reports.tables import share
 
-from support.known import PAPER
+from support.known import PAPER, STUDIES
 from support.made_runs import spread, toward, write_domain
 
 BUILDS = pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
@@ -36,7 +35,7 @@ CURVES = {
     "scratch": toward(spread(300, width=50.0), 20.0),
     "mapse": toward(spread(200, width=30.0), 20.0),
 }
-COMMAND = "policymix reproduce cartpole --out results"
+COMMAND = "policymix reproduce cartpole --out results/paper"
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +52,10 @@ def published():
     return module
 
 
-def make_results(root, name="results", domain="cartpole", curves=CURVES):
+def make_results(root, name="results/paper", domain="cartpole", curves=CURVES):
     """A folder as `policymix reproduce` leaves it."""
     write_domain(root / name, domain, curves)
-    note = {"command": COMMAND.replace("results", name)}
+    note = {"command": COMMAND.replace("results/paper", name)}
     (root / name / "experiment.json").write_text(json.dumps(note))
 
 
@@ -75,7 +74,7 @@ def table_of(published, root, *names):
 
 
 def test_the_table_has_the_figures_of_the_report(published, root):
-    (results,) = read_results(root / "results")
+    (results,) = read_results(root / "results" / "paper")
     rows = table_of(published, root)
     assert len(rows) == len(CURVES)
     for cells, row in zip(rows, measure(results), strict=True):
@@ -95,7 +94,7 @@ def test_rows_are_those_asked_for_the_best_first(published, root):
 
     assert methods("scratch", "mars") == ["mars", "scratch"]
     assert methods() == ["mars", "scratch", "mapse"]
-    make_results(root, "results-inventory", "maze")  # where lower is better
+    make_results(root, "results/inventory", "maze")  # where lower is better
     published.read_published.cache_clear()
     assert methods("scratch", "mars") == ["mars", "scratch", "scratch", "mars"]
 
@@ -109,14 +108,14 @@ def test_the_command_and_the_units_stand_below(published, root):
 
 def test_further_folders_count_where_they_are_there(published, root):
     assert {row[0].split()[0] for row in table_of(published, root)} == {"cartpole"}
-    make_results(root, "results-inventory", "inventory")
+    make_results(root, "results/inventory", "inventory")
     published.read_published.cache_clear()
     assert {row[0].split()[0] for row in table_of(published, root)} == {
         "cartpole",
         "inventory",
     }
     text = published.published_table(published.read_published(root), (), "how.md")
-    assert "policymix reproduce cartpole --out results-inventory`" in text
+    assert "policymix reproduce cartpole --out results/inventory`" in text
 
 
 def test_what_is_missing_is_named(published, root, tmp_path_factory):
@@ -124,7 +123,7 @@ def test_what_is_missing_is_named(published, root, tmp_path_factory):
         table_of(published, root, "mars", "marz")
     with pytest.raises(PolicymixError, match=r"no setting 'skale': .* mean 'scale'"):
         published.settings_table(["skale"], "paper.md")
-    with pytest.raises(PolicymixError, match="results holds no run"):
+    with pytest.raises(PolicymixError, match="results/paper holds no run"):
         published.read_published(tmp_path_factory.mktemp("empty"))
 
 
@@ -145,9 +144,10 @@ def test_settings_have_the_packages_values(published, field):
 
 
 def test_a_deviation_says_what_the_paper_has_and_where(published):
+    why = STUDIES["lander"].decisions[10]
     assert settings_row(published, "scale")[-1] == (
         "paper: c: PBRS scaling factor (maze, CartPole) <br>deviation, "
-        f"[10](paper.md#decisions): {DECISIONS[10]}; the paper has 20 (lander)"
+        f"[10](paper.md#decisions): {why}; the paper has 20 (lander)"
     )
 
 
@@ -198,14 +198,14 @@ def block(directive, *names):
 @BUILDS
 def test_a_site_holds_both_tables_and_follows_the_runs(published, root):
     site = Site(root, block("published", "mars") + "\n" + block("settings", "scale"))
-    (row,) = (row for row in measure(*read_results(root / "results"))[:1])
+    (row,) = (row for row in measure(*read_results(root / "results" / "paper"))[:1])
     read, complaints, page = site.build()
     assert sorted(read) == ["index", "methods/index", "paper"]
     assert complaints == ""
     assert show(row.area).split()[0] in page
     assert COMMAND in re.sub("<[^>]+>", "", page)
     assert 'href="../paper.html#decisions"' in page
-    rows = root / "results" / "cartpole" / "mars" / "evaluations.csv"
+    rows = root / "results" / "paper" / "cartpole" / "mars" / "evaluations.csv"
     make_results(root, "other", curves={"mars": spread(123, width=0.0)})
     changed = (root / "other" / "cartpole" / "mars" / rows.name).read_bytes()
     rows.write_bytes(changed)
@@ -232,7 +232,7 @@ def test_a_name_that_nobody_has_stops_the_build(published, root, page, named):
 
 @BUILDS
 def test_a_missing_folder_stops_the_build(published, tmp_path):
-    with pytest.raises(published.ExtensionError, match="results holds no run"):
+    with pytest.raises(published.ExtensionError, match="results/paper holds no run"):
         Site(tmp_path, block("published")).build()
 
 

@@ -16,12 +16,13 @@ from policymix.training.task import load_task
 from support.known import INVENTORIES, TRIALS
 
 ROOT = Path(__file__).parents[2]
+PAPER = ROOT / "results" / "paper"
 DOMAINS = pytest.mark.parametrize("domain", TRIALS)
 
 
 @pytest.fixture(scope="module")
 def published():
-    return {results.domain: results for results in read_results(ROOT / "results")}
+    return {results.domain: results for results in read_results(PAPER)}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def page():
 @DOMAINS
 def test_every_part_of_the_plan_was_run_with_todays_settings(published, domain):
     experiment = plan(load_task(domain), seed=0, quick=False)
-    assert missing(experiment, ROOT / "results" / domain) == []
+    assert missing(experiment, PAPER / domain) == []
     assert published[domain].facts["trials"] == TRIALS[domain]
     assert published[domain].unfinished == ()
 
@@ -40,7 +41,7 @@ def test_every_part_of_the_plan_was_run_with_todays_settings(published, domain):
 def test_the_table_is_that_of_the_rows(published):
     everything = list(published.values())
     tables = {results.domain: measure(results) for results in everything}
-    found = (ROOT / "results" / "summary.csv").read_bytes()
+    found = (PAPER / "summary.csv").read_bytes()
     assert found == table_of(everything, tables)
 
 
@@ -58,14 +59,14 @@ def test_the_page_answers_every_claim(published, page, domain):
 
 @pytest.fixture(scope="module")
 def inventories():
-    everything = read_results(ROOT / "results-inventory")
+    everything = read_results(ROOT / "results" / "inventory")
     return {results.domain: results for results in everything}
 
 
 @pytest.mark.parametrize("domain", INVENTORIES)
 def test_the_inventories_were_run_with_todays_settings(inventories, domain):
     experiment = plan(load_task(domain), seed=0, quick=False)
-    assert missing(experiment, ROOT / "results-inventory" / domain) == []
+    assert missing(experiment, ROOT / "results" / "inventory" / domain) == []
     page = (ROOT / "docs" / "inventory.md").read_text("utf-8")
     for row in measure(inventories[domain]):
         assert f"| `{row.method}` | {show(row.area)} | {show(row.end)} |" in page

@@ -1,5 +1,6 @@
 """Reading runs back: what was written, or an error that names the file and the line."""
 
+import gzip
 import json
 import math
 import shutil
@@ -13,7 +14,16 @@ from hypothesis import strategies as st
 from policymix.core.errors import FileFormatError
 from policymix.core.progress import silent
 from policymix.experiments.runner import run_methods as run
-from policymix.storage.runs import FACTS, HEADER, NEEDED, ROWS, find_runs, read_run
+from policymix.storage import runs
+from policymix.storage.runs import (
+    FACTS,
+    HEADER,
+    NEEDED,
+    PACKED,
+    ROWS,
+    find_runs,
+    read_run,
+)
 
 from support.probes import MIXED, QUICK
 
@@ -430,3 +440,48 @@ def test_a_folder_that_was_not_finished_writing_is_no_run(written, tmp_path):
     shutil.copytree(written[1], tmp_path / "scratch")
     shutil.copytree(written[1], tmp_path / ".scratch.k2j4x8")
     assert find_runs(tmp_path) == [tmp_path / "scratch"]
+
+
+def pack(folder):
+    """Compress the rows; they are left in no other form."""
+    packed = gzip.compress((folder / ROWS).read_bytes(), mtime=0)
+    (folder / ROWS).unlink()
+    (folder / PACKED).write_bytes(packed)
+    return packed
+
+
+def test_compressed_rows_are_the_same_rows(written, folder):
+    pack(folder)
+    plain, packed = read_run(written[1]), read_run(folder)
+    assert packed.facts == plain.facts
+    assert packed.curves.keys() == plain.curves.keys()
+    for name, curve in plain.curves.items():
+        assert packed.curves[name].seeds == curve.seeds
+        np.testing.assert_array_equal(packed.curves[name].steps, curve.steps)
+        np.testing.assert_array_equal(packed.curves[name].scores, curve.scores)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 10, 20, -8, -1], ids=str)
+def test_compressed_rows_that_are_cut_off_are_named(folder, kept):
+    packed = pack(folder)
+    (folder / PACKED).write_bytes(packed[:kept])
+    assert complaint(folder).path == str(folder / PACKED)
+
+
+def test_no_changed_byte_of_compressed_rows_is_read_as_others(written, folder):
+    packed, plain = pack(folder), read_run(written[1]).curves["scratch"]
+    for place in range(len(packed)):
+        changed = bytearray(packed)
+        changed[place] ^= 0x55
+        (folder / PACKED).write_bytes(changed)
+        wrong = outcome(folder)
+        assert wrong in (None, str(folder / PACKED))
+        if wrong is None:  # the header has a time and a system's name that say nothing
+            found = read_run(folder).curves["scratch"]
+            np.testing.assert_array_equal(found.scores, plain.scores)
+
+
+def test_compressed_rows_may_be_no_bomb(folder, monkeypatch):
+    packed = pack(folder)
+    monkeypatch.setattr(runs, "MAX_ARRAYS_BYTES", len(packed) + 1)
+    assert_wrong(folder, PACKED, "file", f"more than the {len(packed) + 1} bytes")

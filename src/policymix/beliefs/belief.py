@@ -18,7 +18,7 @@ from policymix.core.types import Key, Observation
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
 
-CHUNK = 500
+BATCHES_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ def learn_belief(
     if not mixture.replays:
         return Belief(library, mixture, mixture.update(state, evidence)[0])
     advance = begin("mixture", updates, "entropy")
-    for start in range(0, updates, CHUNK):
-        steps = min(CHUNK, updates - start)
+    for start in range(0, updates, BATCHES_AT_ONCE):
+        steps = min(BATCHES_AT_ONCE, updates - start)
         keys = jax.random.split(jax.random.fold_in(batch_key, start), steps)
         state, metrics = _learn(mixture, state, evidence, keys, batch)
         advance(steps, float(metrics.entropy[-1]))

@@ -29,14 +29,14 @@ try:
 except ImportError as error:
     raise MissingExtraError("Converting SB3 models", "sb3") from error
 
-PARTS = {
+POLICY_PARTS = {
     DQNPolicy: ("q_net.q_net",),
     ActorCriticPolicy: ("mlp_extractor.policy_net", "action_net"),
     SACPolicy: ("actor.latent_pi", "actor.mu"),
     TD3Policy: ("actor.mu",),
 }
 """Where each class of policy keeps the layers from observation to action."""
-ACTIVATIONS = {
+TORCH_ACTIVATIONS = {
     nn.ReLU: "relu",
     nn.Tanh: "tanh",
     nn.ELU: "elu",
@@ -120,14 +120,14 @@ def _encoder(policy: BasePolicy) -> AbstractEncoder:
 
 
 def _layers(policy: BasePolicy) -> Layers:
-    if type(policy) not in PARTS:
-        known = ", ".join(kind.__name__ for kind in PARTS)
+    if type(policy) not in POLICY_PARTS:
+        known = ", ".join(kind.__name__ for kind in POLICY_PARTS)
         raise SourceError(
             f"the policy class {type(policy).__name__} cannot be converted, only "
             f'{known} can. Train DQN, PPO, A2C, SAC, TD3 or DDPG with "MlpPolicy", '
             f"{BY_HAND}"
         )
-    parts = [(name, policy.get_submodule(name)) for name in PARTS[type(policy)]]
+    parts = [(name, policy.get_submodule(name)) for name in POLICY_PARTS[type(policy)]]
     return [layer for part in parts for layer in _flatten(*part)]
 
 
@@ -174,13 +174,13 @@ def _numbers(parameter: Tensor) -> np.ndarray:
 
 def _activation(place: str, layer: nn.Module) -> str:
     kind = type(layer)
-    if kind not in ACTIVATIONS or repr(layer) != repr(kind()):
+    if kind not in TORCH_ACTIVATIONS or repr(layer) != repr(kind()):
         raise _unsupported(place, layer)
-    return ACTIVATIONS[kind]
+    return TORCH_ACTIVATIONS[kind]
 
 
 def _unsupported(place: str, layer: nn.Module) -> SourceError:
-    known = ", ".join(repr(kind()) for kind in ACTIVATIONS)
+    known = ", ".join(repr(kind()) for kind in TORCH_ACTIVATIONS)
     return SourceError(
         f"the layer policy.{place}, {layer}, cannot be converted, only Linear layers "
         f"with one of {known} after each but the last can. Train with these, {BY_HAND}"

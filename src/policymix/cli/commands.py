@@ -111,7 +111,7 @@ def do_show(domain: Place, /):
     Args:
         domain: Its name, or a folder that `policymix sources train` wrote.
     """
-    from policymix.cli.printing import show_sources
+    from policymix.reports.printed import show_sources
 
     show_sources(domain)
 
@@ -127,7 +127,7 @@ def do_train(domain: Domain, /, *, out: NewFolder, seed: Natural = 0):
         out: Where to write, a folder that is not there yet.
         seed: Source i is trained with seed + i.
     """
-    from policymix.cli.printing import train_sources
+    from policymix.reports.printed import train_sources
 
     train_sources(domain, out, seed)
 
@@ -165,7 +165,7 @@ def do_run(
         seed: Trial t has seed + t.
         steps: Samples of the target in each trial; by default the domain's.
     """
-    from policymix.cli.printing import run_and_print
+    from policymix.reports.printed import run_and_print
 
     run_and_print(domain, methods, trials, seed, steps, out)
 
@@ -227,7 +227,7 @@ def do_check(domain: Place, /):
     Args:
         domain: Its name, or a folder that `policymix sources train` wrote.
     """
-    from policymix.cli.printing import check_and_print
+    from policymix.reports.printed import check_and_print
 
     return check_and_print(domain)
 

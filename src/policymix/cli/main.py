@@ -16,8 +16,8 @@ from cyclopts.exceptions import (
 )
 
 from policymix.cli.commands import EXAMPLES, app
-from policymix.cli.own_code import run_own_code
 from policymix.core.errors import PolicymixError, UsageError, did_you_mean
+from policymix.environments.own_code import run_own_code
 
 NUMBERS = {int: "a whole number, such as 10", float: "a number, such as 2.5"}
 

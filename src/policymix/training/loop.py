@@ -51,12 +51,14 @@ def processors(trials: int, cores: int | None) -> list[Any]:
 
     Args:
         trials: no more workers than these.
-        cores: of the processor to use; None uses all that this process may.
+        cores: of the processor to use; None uses all that this process may, or as many
+            as JAX_NUM_CPU_DEVICES says.
     """
     devices = jax.devices()
     if devices[0].platform == "cpu":
-        whole = len(os.sched_getaffinity(0)) if len(devices) == 1 else len(devices)
-        devices = (devices * whole)[:whole][: cores or whole]
+        chosen = len(devices) > 1 or "JAX_NUM_CPU_DEVICES" in os.environ
+        whole = len(devices) if chosen else len(os.sched_getaffinity(0))
+        devices = (devices * whole)[: min(cores or whole, whole)]
     return devices[:trials]
 
 

@@ -124,7 +124,7 @@ CASES = {
             *(DQN, PLANE, CHOICES),
             {"policy_kwargs": {"activation_fn": activation}},
         )
-        for activation in converting.ACTIVATIONS
+        for activation in converting.TORCH_ACTIVATIONS
     },
 }
 SAVED = (

@@ -1,4 +1,4 @@
-"""What the commands do and print."""
+"""Commands whose answer is printed: sources, runs, checks."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -27,7 +27,7 @@ def task():
 
 @pytest.fixture(scope="module")
 def policies(task):
-    return {source.name: policy_of(source) for source in task.sources.sources}
+    return {source.name: policy_of(source.policy) for source in task.sources.sources}
 
 
 def at_home(task, policies, name):

@@ -11,7 +11,6 @@ from policymix.core.errors import DomainError
 from policymix.domains.cartpole.task import CartPole
 from policymix.environments.base import Family
 from policymix.environments.registry import find_domain
-from policymix.sources.library import SourceLibrary
 from policymix.training.check import check_task
 from policymix.training.task import fitting, load_task
 
@@ -26,9 +25,7 @@ def with_source(task, **changes):
     changed = first
     for field, value in changes.items():
         changed = eqx.tree_at(lambda s, f=field: getattr(s, f), changed, value)
-    library = SourceLibrary([changed, *others], encoder=task.sources.encoder)
-    object.__setattr__(library, "spec", task.sources.spec)
-    return replace(task, sources=library)
+    return replace(task, sources=replace(task.sources, sources=(changed, *others)))
 
 
 @pytest.fixture(scope="module")

@@ -85,7 +85,7 @@ def test_maze_sources_explain_their_own_room_of_the_target():
 def test_cartpole_sources_balance_at_home(source):
     task = load_task("cartpole")
     home = task.domain.family().variant(source.name)
-    score = score_of(task.domain, home, policy_of(source), 100, FRESH)
+    score = score_of(task.domain, home, policy_of(source.policy), 100, FRESH)
     assert score >= 475
 
 

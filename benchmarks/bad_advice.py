@@ -20,7 +20,6 @@ from policymix.core.networks import init_mlp
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import GreedyPolicy, table_policy
-from policymix.training.setup import settings_of
 from policymix.training.task import TransferTask, load_task
 from policymix.training.train import train
 
@@ -88,7 +87,7 @@ def main() -> None:
     ]
     for domain, label, spoil, steps, every, own_model in chosen:
         task = load_task(domain)
-        settings = replace(settings_of(task), steps=steps, evaluate_every=every)
+        settings = replace(task.domain.settings, steps=steps, evaluate_every=every)
         if own_model:
             rate = settings.learning_rate
             settings = replace(settings, own_model=True, shaped_rate=rate)

@@ -16,7 +16,7 @@ import numpy as np
 import policymix as pm
 from policymix.environments.finite import solve
 from policymix.experiments.snapshots import reference
-from policymix.training.train import TrainingRun
+from policymix.training.run import new_run
 
 LOOK = 2_000
 
@@ -49,14 +49,14 @@ def history(work):
     """Every state and order of every trial; the replay holds them all."""
     steps = work.settings.steps
     assert work.plan.capacity >= steps
-    unpack = jax.jit(jax.vmap(jax.vmap(work.problem.layout.unpack)))
+    unpack = jax.jit(jax.vmap(jax.vmap(work.setup.layout.unpack)))
     taken, _ = unpack(work.loop._carry.rows[: len(work.seeds), :steps])
     return np.asarray(taken.obs), np.asarray(taken.action)
 
 
 def rightness(work, known):
     """Share of states in which each trial trusts the right forecast most."""
-    if known is None or work.problem.mixture is None:
+    if known is None or work.setup.mixture is None:
         return ""
     weights = np.stack([a.belief.weights_of(known.states) for a in work.agents()])
     shares = np.mean(weights.argmax(axis=2) == known.right, axis=1)
@@ -67,16 +67,21 @@ def rightness(work, known):
 def main(arguments: Arguments = DEFAULTS):
     """Online regret of methods on both inventories."""
     for domain in arguments.domains:
-        task = pm.load_task(domain)
+        task = pm.prepare(pm.load_task(domain))
         known, lost = reference(task), given_away(task.domain.family().target)
         print(f"{domain}: regret over all samples, mean ± standard error; every trial")
         for method in arguments.methods:
-            work = TrainingRun.of(
-                task, method, None, arguments.seed, arguments.trials, None, (LOOK,)
+            work = new_run(
+                task,
+                method,
+                task.domain.settings,
+                seed=arguments.seed,
+                trials=arguments.trials,
+                stops=(LOOK,),
             )
             right = ""
-            for moment in work.run():
-                if moment.step == LOOK:
+            for pause in work.pauses():
+                if pause.step == LOOK:
                     right = rightness(work, known)
             totals = lost[history(work)].sum(axis=1)
             error = totals.std(ddof=1) / len(totals) ** 0.5

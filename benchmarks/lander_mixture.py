@@ -14,10 +14,11 @@ import numpy as np
 from policymix.beliefs.belief import learn_belief
 from policymix.core.kernels import Gaussian, StudentT
 from policymix.environments.copies import copies_of
-from policymix.environments.episodes import Sampled, collect, play, policy_of
+from policymix.environments.episodes import Sampled, collect, play
 from policymix.sources.dynamics import LogDensity
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
+from policymix.sources.policies import policy_of
 from policymix.training.task import explore, load_task
 
 SAMPLES, EPISODES = 10_000, 50
@@ -26,7 +27,7 @@ SAMPLES, EPISODES = 10_000, 50
 def target_data(task, behaviour, seed, samples=SAMPLES):
     """Transitions of the target: sources that take turns, or one after the other."""
     target = task.domain.family().target
-    policies = [policy_of(source) for source in task.sources.sources]
+    policies = [policy_of(source.policy) for source in task.sources.sources]
     if behaviour == "in turn":
         return explore(task, samples, seed, epsilon=0.1)
     share = -(-samples // len(policies))

@@ -2,9 +2,9 @@
 
 The maze and the inventory have finitely many states and no kernels with a precision, so
 the exact mixture can be used and precisions cannot be learned; for CartPole it is the
-other way round. "cartpole, blunt kernels" gives its sources Gaussian kernels a million
-times less precise than those they come with, as one would who does not know how good a
-model is.
+other way round. "cartpole, blunt kernels" gives its sources Gaussian kernels a hundred
+million times less precise than those they come with, as one might who does not know how
+good a model is.
 
     python benchmarks/mixtures.py
 """
@@ -36,7 +36,7 @@ PRECISIONS = {
 def blunt(task):
     """The same sources, whose kernels hardly tell a small error from a large one."""
     sources = [
-        replace(source, kernel=pm.Gaussian(0.5)) for source in task.sources.sources
+        replace(source, kernel=pm.Gaussian(0.005)) for source in task.sources.sources
     ]
     return replace(task, sources=replace(task.sources, sources=tuple(sources)))
 
@@ -58,10 +58,13 @@ class Arguments:
     trials: int = 3
     seed: int = 1_000
     """Trial t has seed + t."""
+    cases: tuple[str, ...] = tuple(CASES)
 
 
 DEFAULTS = Arguments()
-app = cyclopts.App()
+app = cyclopts.App(
+    default_parameter=cyclopts.Parameter(consume_multiple=True, negative=())
+)
 
 
 def line(task, known, settings, method, arguments):
@@ -92,7 +95,8 @@ def line(task, known, settings, method, arguments):
 @app.default
 def main(arguments: Arguments = DEFAULTS):
     """A line for every mixture."""
-    for title, (domain, change, steps, choices) in CASES.items():
+    for title in arguments.cases:
+        domain, change, steps, choices = CASES[title]
         plain = pm.prepare(pm.load_task(domain))
         task, known = pm.prepare(change(plain)), reference(plain)
         print(

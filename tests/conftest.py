@@ -37,7 +37,9 @@ jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-MUCH = 1.0e9
+gc.set_threshold(20_000)  # what is compiled stays; looking through it often is waste
+
+MUCH = 1.4e9
 """Bytes of a process, above which its programs (1.5 MB each) are dropped."""
 
 settings.register_profile(
@@ -56,13 +58,13 @@ def pytest_runtest_protocol(item):
     learning = item.get_closest_marker("learning") is not None
     jaxtyping.config.update("jaxtyping_disable", learning)
     with jax.debug_key_reuse(not learning):
-        return (yield)
+        result = yield
+    keep_small()
+    return result
 
 
-@pytest.fixture(scope="module", autouse=True)
-def small():
-    """Keep a worker small: tests compile thousands of programs for one call each."""
-    yield
+def keep_small():
+    """Tests compile thousands of programs for one call each: forget them in time."""
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         if pages * resource.getpagesize() > MUCH:

@@ -62,6 +62,13 @@ def shown_files(env: BuildEnvironment) -> Iterator[Path]:
         yield from (file for file in files if file.is_file())
 
 
+def page_of(path: Path, docs: Path) -> str | None:
+    """The page that a Markdown file is, or that includes it."""
+    if path.is_relative_to(docs):
+        return path.relative_to(docs).with_suffix("").as_posix()
+    return INCLUDED.get(str(path.relative_to(ROOT)))
+
+
 class RepositoryLinks(SphinxTransform):
     """Replaces what MyST makes of a link to a file that is not a page."""
 
@@ -76,23 +83,24 @@ class RepositoryLinks(SphinxTransform):
 
     def replace(self, node: nodes.Element) -> None:
         """Find out where a link leads."""
-        docs = Path(self.env.srcdir)
-        home, target = (docs / self.env.docname).parent, str(node["reftarget"])
+        docs, page = Path(self.env.srcdir), self.env.docname
+        home = ROOT if page in INCLUDED.values() else (docs / page).parent
+        target, _, heading = str(node["reftarget"]).partition("#")
         if node.get("refdomain") == "doc":
             home, target = docs, f"{target}.md"
-        path = (home / target.partition("#")[0]).resolve()
-        if path.is_relative_to(docs) or not path.exists():
+        path = (home / target).resolve()
+        if not target or not path.exists():
             return
-        if page := INCLUDED.get(str(path.relative_to(ROOT))):
-            place = {"refdoc": self.env.docname, "reftarget": f"/{page}"}
-            kind = {"refdomain": "std", "reftype": "doc", "refexplicit": True}
-            new = addnodes.pending_xref("", **place, **kind, refwarn=True)
-        elif path.suffix == ".md":
+        if path.suffix == ".md" and (known := page_of(path, docs)):
+            if home == ROOT or not path.is_relative_to(docs):
+                node["refdomain"], node["reftarget"] = "doc", known
+                node["reftargetid"] = node.get("reftargetid") or heading or None
             return
-        else:
-            linked(self.env).add(path)
-            uri = relative_uri(f"{self.env.docname}.html", place_of(path))
-            new = nodes.reference("", "", internal=True, refuri=uri)
+        if (path.is_relative_to(docs) and home != ROOT) or path.suffix == ".md":
+            return
+        linked(self.env).add(path)
+        uri = relative_uri(f"{page}.html", place_of(path))
+        new = nodes.reference("", "", internal=True, refuri=uri)
         new += node.children
         node.replace_self(new)
 

@@ -307,6 +307,7 @@ def test_show_prints_scores_and_the_command(monkeypatch, capsys):
     assert "policymix sources train maze --seed 0" in printed
 
 
+@pytest.mark.learning
 def test_check_answers_by_its_exit_status(monkeypatch, capsys, tmp_path):
     code, printed = run(monkeypatch, capsys, "check", "maze")
     assert code == 0
@@ -324,6 +325,7 @@ def test_check_answers_by_its_exit_status(monkeypatch, capsys, tmp_path):
     assert "1 unsound" in printed
 
 
+@pytest.mark.learning
 def test_training_the_maze_writes_the_shipped_library(monkeypatch, capsys, tmp_path):
     out = tmp_path / "lib [red]"
     code, printed = run(monkeypatch, capsys, "sources", "train", "maze", "--out", out)
@@ -349,6 +351,7 @@ def test_a_missing_extra_is_named(monkeypatch, capsys, tmp_path):
     assert not out.exists()
 
 
+@pytest.mark.learning
 def test_demo_compares_prints_and_reports(monkeypatch, capsys, tmp_path):
     domain = registry.find_domain(DEMO)
     few = replace(domain, settings=replace(domain.settings, steps=2_000))

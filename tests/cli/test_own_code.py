@@ -11,6 +11,8 @@ from policymix.methods import recipes
 
 from support.command_line import typed
 
+pytestmark = pytest.mark.learning
+
 METHOD = """
 import policymix
 from policymix.methods import recipes

@@ -18,6 +18,8 @@ from policymix.training.setup import build_setup
 
 from support.own_probes import unoptimised as unoptimised
 
+pytestmark = pytest.mark.learning
+
 PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text("utf-8")
 SECTIONS = {
     part.partition("\n")[0]: re.findall(r"```python\n(.*?)```", part, flags=re.DOTALL)

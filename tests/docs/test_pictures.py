@@ -11,6 +11,8 @@ import pytest
 import policymix as pm
 from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD
 
+pytestmark = pytest.mark.learning
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [*(DOCS / "concepts").glob("*.md"), *(DOCS / "howto").glob("*.md")]
 

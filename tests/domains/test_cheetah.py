@@ -101,6 +101,7 @@ def test_an_observation_holds_the_whole_state():
         np.testing.assert_allclose(copy.step(action)[0], next_obs, atol=1e-3)
 
 
+@pytest.mark.learning
 def test_the_sources_run_at_home_and_the_switch_seldom_stumbles_on_the_target(sources):
     """By lower quartiles of 30 starts: rounding alone moves the mean by 40."""
     library = sources.for_target(spec_of_spaces(make_cheetah(), "cheetah"))
@@ -126,6 +127,7 @@ def test_the_sources_run_at_home_and_the_switch_seldom_stumbles_on_the_target(so
     assert low[2] > max(low[:2])
 
 
+@pytest.mark.learning
 def test_the_mixture_finds_the_right_simulator_by_place(sources):
     spec = spec_of_spaces(make_cheetah(), "cheetah")
     data = run(make_cheetah(), 600)

@@ -157,6 +157,7 @@ def test_the_unforeseen_has_no_sources_of_its_own():
         train_library("inventory-unforeseen")
 
 
+@pytest.mark.learning
 def test_training_is_scored_by_exact_regret(task):
     trained = pm.train(task, "mars", steps=2_000, trials=2, progress=False)
     store = task.domain.family().target

@@ -17,6 +17,8 @@ from policymix.environments.episodes import Episode, play
 from policymix.sources.policies import policy_of
 from policymix.training.task import explore, load_task
 
+pytestmark = pytest.mark.learning
+
 FRESH = 9_000_000
 
 

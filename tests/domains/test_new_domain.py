@@ -10,6 +10,8 @@ from policymix.environments import registry
 from policymix.reports.report import FIGURES, PAGE
 from policymix.reports.results import read_results
 
+pytestmark = pytest.mark.learning
+
 FILE = '''
 """A corridor whose floor carries to the right in one half and to the left in the other.
 """

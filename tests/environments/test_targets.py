@@ -263,6 +263,7 @@ def test_a_domain_by_name_has_its_own_encoder_and_settings():
     assert maze.sources.encoder == OneHotGrid(29, 29)
 
 
+@pytest.mark.learning
 def test_training_on_an_environment_by_its_id(capfd):
     cart = task(cart_upright, gymnasium.make("CartPole-v1"), "CartPole-v1")
     result = train(cart, settings=BRIEF, progress=True)

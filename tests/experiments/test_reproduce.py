@@ -25,6 +25,8 @@ from policymix.storage.runs import FACTS, ROWS, find_runs, read_run
 from support.probes import MIXED
 from support.small import SETTINGS, SMALL
 
+pytestmark = pytest.mark.learning
+
 ASKED = {"seed": 5, "quick": True, "command": "policymix reproduce all --out it"}
 
 

@@ -420,12 +420,14 @@ def same(found, expected):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.learning
 def test_plain_functions_teach_what_compiled_ones_do(lesson):
     """The host steps the target; callbacks come from two devices at a time."""
     assert jax.device_count() == 2
     same(run(task(horizon=20), 3), lesson)
 
 
+@pytest.mark.learning
 def test_plain_functions_teach_in_compiled_code_too():
     compiled = task(homeward_jax, stepping_jax, LineDomain())
     same(run(task(target=LineDomain()), 2), run(compiled, 2))

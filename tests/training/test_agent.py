@@ -26,7 +26,7 @@ from support.own_probes import BRIEF, Line, stepping
 from support.own_probes import unoptimised as unoptimised
 from support.probes import LONG, MIXED, QUICK, best_return
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
+pytestmark = [pytest.mark.learning, pytest.mark.usefixtures("unoptimised")]
 
 CELLS = np.arange(29 * 29)
 

@@ -33,6 +33,7 @@ def task():
     return load_task("cartpole")
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("name", ["maze", "cartpole"])
 def test_shipped_tasks_are_sound(name):
     assert unsound(load_task(name)) == []

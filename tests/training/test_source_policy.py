@@ -41,6 +41,7 @@ def trained():
     return result, merits
 
 
+@pytest.mark.learning
 def test_learning_beats_a_random_network(trained, keys):
     untrained = judge(host_policy(init_mlp(keys(), (4, 40, 40, 4))), 8, 77)
     assert judge(host_policy(trained[0].network), 8, 77).merit > 3 * untrained.merit

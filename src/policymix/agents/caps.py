@@ -47,7 +47,7 @@ class CAPS(AbstractAgent[CAPSState]):
     """Intra-option learning with learned termination.
 
     Args:
-        learner: Q(s, o) over n + |A| options, by a table or a network.
+        learner: Q(s, o) over n + ∣A∣ options, by a table or a network.
         num_sources: n.
         exit_rate: step size of the termination's last layer; nothing below it learns
             from terminations.

@@ -75,7 +75,7 @@ class AbstractMixture(eqx.Module, Generic[State]):
 def log_evidence(
     logits: Float[Array, " n"], log_likelihoods: Float[Array, " n"]
 ) -> Scalar:
-    """Log Σᵢ aᵢ(s) P̂ᵢ(s'|s,a), equation (2); finite when all likelihoods underflow."""
+    """Log Σᵢ aᵢ(s) P̂ᵢ(s'∣s,a), equation (2); finite when all likelihoods underflow."""
     return jax.nn.logsumexp(jax.nn.log_softmax(logits) + log_likelihoods)
 
 

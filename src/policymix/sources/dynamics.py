@@ -126,7 +126,7 @@ class CoveredDynamics(eqx.Module):
         return self.model(obs, action)
 
     def distance(self, obs: Observation) -> Scalar:
-        """Distance to the nearest seen state, from |s|² + |seen|² − 2 s·seen.
+        """Distance to the nearest seen state, from ‖s‖² + ‖seen‖² − 2 s·seen.
 
         Written so that many states at once become one product of matrices.
         """

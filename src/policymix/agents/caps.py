@@ -62,7 +62,6 @@ class CAPS(AbstractAgent[CAPSState]):
 
     @property
     def replays(self) -> bool:
-        """As its learner."""
         return self.learner.replays
 
     @property
@@ -156,5 +155,4 @@ class CAPS(AbstractAgent[CAPSState]):
         )
 
     def refresh(self, state: CAPSState) -> CAPSState:
-        """As its learner."""
         return state._replace(values=self.learner.refresh(state.values))

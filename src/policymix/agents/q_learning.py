@@ -34,12 +34,10 @@ class QLearning(AbstractLearner[Table]):
 
     @property
     def outputs(self) -> int:
-        """Columns of the table."""
         return self.num_outputs
 
     @property
     def num_features(self) -> int:
-        """One for every state."""
         return self.num_states
 
     @property

@@ -41,7 +41,6 @@ class UniformPrior(AbstractPrior):
     """No penalty: maximum likelihood, as in the paper's experiments."""
 
     def __call__(self, parameters: PyTree) -> Scalar:
-        """Nothing."""
         del parameters
         return jnp.zeros(())
 
@@ -100,7 +99,6 @@ class NetworkMixture(AbstractMixture[OptimiserState[Parameters]]):
 
     @property
     def replays(self) -> bool:
-        """Batches come from replay."""
         return True
 
     def init(self, key: Key) -> OptimiserState[Parameters]:

@@ -78,7 +78,6 @@ class OwnNetwork(AbstractOwnModel[OptimiserState[MLP]]):
     tolerance: Scalar = eqx.field(converter=as_float, default=0.5)
 
     def init(self, key: Key) -> OptimiserState[MLP]:
-        """Random weights."""
         inputs = self.num_inputs + self.num_actions
         network = init_mlp(key, (inputs, *self.layers, self.num_inputs))
         return start_descent(self._adam, network)
@@ -202,7 +201,6 @@ class OwnTable(AbstractOwnModel[Float[Array, "states actions states"]]):
     pseudo_count: float = eqx.field(static=True, default=0.1)
 
     def init(self, key: Key) -> Float[Array, "states actions states"]:
-        """No counts."""
         del key
         return jnp.zeros((self.num_states, self.num_actions, self.num_states))
 
@@ -221,7 +219,6 @@ class OwnTable(AbstractOwnModel[Float[Array, "states actions states"]]):
     def update(
         self, model: Float[Array, "states actions states"], evidence: Evidence
     ) -> Float[Array, "states actions states"]:
-        """Count the transitions."""
         return model.at[evidence.obs, evidence.action, evidence.next_obs].add(1.0)
 
 
@@ -259,7 +256,6 @@ class WithOwnModel(AbstractMixture[OwnModelState]):
 
     @property
     def replays(self) -> bool:
-        """As its parts do."""
         return self.mixture.replays
 
     def init(self, key: Key) -> OwnModelState:

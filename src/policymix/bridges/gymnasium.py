@@ -63,7 +63,6 @@ class ShapedReward(gymnasium.Wrapper):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode."""
         obs, info = self.env.reset(seed=seed, options=options)
         self._shaper.reset()
         self._obs = np.array(obs)

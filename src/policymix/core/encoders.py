@@ -22,7 +22,6 @@ class Identity(AbstractEncoder):
     """Observations that are vectors of like units already."""
 
     def __call__(self, obs: Float[Array, " d"]) -> Float[Array, " d"]:
-        """Return the observation itself."""
         return obs
 
 
@@ -33,7 +32,6 @@ class Clip(AbstractEncoder):
     high: float = eqx.field(static=True, default=1.0)
 
     def __call__(self, obs: Float[Array, " d"]) -> Float[Array, " d"]:
-        """Clip every component."""
         return jnp.clip(obs, self.low, self.high)
 
 

@@ -35,7 +35,6 @@ class Speed(ProgressColumn):
     """Steps a second."""
 
     def render(self, task: Task) -> Text:
-        """As a whole number."""
         speed = task.finished_speed or task.speed
         return Text("" if speed is None else f"{speed:,.0f}/s")
 

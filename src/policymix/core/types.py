@@ -39,7 +39,6 @@ class Box:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One axis."""
         return (len(self.low),)
 
 

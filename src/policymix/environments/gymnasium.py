@@ -79,7 +79,6 @@ class DomainEnv(gymnasium.Env):
     def step(
         self, action: int | np.integer | np.ndarray
     ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take one action."""
         if self._obs is None:
             raise ResetNeeded("call reset() before the first step()")
         if not self.action_space.contains(action):

@@ -44,7 +44,6 @@ class ByMixture(AbstractTrust):
 
     @property
     def learns(self) -> bool:
-        """The mixture is trained."""
         return True
 
     def weights(

@@ -97,7 +97,6 @@ class Predict:
     together: bool
 
     def __call__(self, rows: np.ndarray) -> Any:
-        """Its actions."""
         answers = self.model.value.predict(rows, deterministic=True)[0]
         return np.array(answers) if self.together else answers
 

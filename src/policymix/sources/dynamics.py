@@ -26,7 +26,6 @@ class TableDynamics(eqx.Module):
     next_obs: Int[Array, "states actions"]
 
     def __call__(self, obs: Int[Array, ""], action: DiscreteAction) -> Int[Array, ""]:
-        """Look the pair up."""
         return self.next_obs[obs, action]
 
 
@@ -65,7 +64,6 @@ class NetworkDynamics(eqx.Module):
     encoder: AbstractEncoder
 
     def __call__(self, obs: Float[Array, " d"], action: Action) -> Float[Array, " d"]:
-        """Predict one next observation."""
         return self.network(self.inputs(obs, action))
 
     def inputs(self, obs: Observation, action: Action) -> Float[Array, " in"]:
@@ -89,7 +87,6 @@ class BoundedDynamics(eqx.Module):
     high: Float[Array, " d"]
 
     def __call__(self, obs: Float[Array, " d"], action: Action) -> Float[Array, " d"]:
-        """Predict one next observation."""
         share = jax.nn.sigmoid(self.model(obs, action))
         return self.low + (self.high - self.low) * share
 
@@ -122,7 +119,6 @@ class CoveredDynamics(eqx.Module):
     seen: Float[Array, "states d"]
 
     def __call__(self, obs: Observation, action: Action) -> Observation:
-        """What the model predicts."""
         return self.model(obs, action)
 
     def distance(self, obs: Observation) -> Scalar:

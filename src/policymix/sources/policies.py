@@ -53,7 +53,6 @@ class SoftmaxPolicy(eqx.Module):
     encoder: AbstractEncoder
 
     def __call__(self, obs: Observation) -> Float[Array, " actions"]:
-        """Softmax of the logits."""
         return jax.nn.softmax(self.network(self.encoder(obs)))
 
 
@@ -66,7 +65,6 @@ class ClippedPolicy(eqx.Module):
     high: Float[Array, " act"]
 
     def __call__(self, obs: Observation) -> Float[Array, " act"]:
-        """The network's output, clipped."""
         return jnp.clip(self.network(self.encoder(obs)), self.low, self.high)
 
 

@@ -82,11 +82,9 @@ class Loop:
         return list(self._threads.map(ask, self._shards))
 
     def advance(self, length: int) -> None:
-        """One chunk of steps."""
         self._each(lambda shard: shard.advance(length))
 
     def refresh(self) -> None:
-        """Copy the target networks."""
         self._each(lambda shard: shard.refresh())
 
     def evaluate(self) -> tuple[np.ndarray, np.ndarray]:

@@ -157,7 +157,6 @@ class _Recorder:
         self._episode = np.arange(copies)
 
     def add(self, obs: np.ndarray, actions: np.ndarray, outcome: Round) -> None:
-        """Note one round."""
         next_obs, reward, terminated, truncated = outcome[:4]
         self._rounds.append(
             History(

@@ -83,7 +83,6 @@ class AdvisedDQNPolicy(DQNPolicy):
     """SB3's policy with advised networks."""
 
     def make_q_net(self) -> QNetwork:
-        """One network of values."""
         arguments = self._update_features_extractor(
             self.net_args, features_extractor=None
         )
@@ -118,7 +117,6 @@ class AdvisedSACPolicy(SACPolicy):
     """SB3's policy with advised critics."""
 
     def make_critic(self, features_extractor: Any = None) -> ContinuousCritic:
-        """One pair of critics."""
         arguments = self._update_features_extractor(
             self.critic_kwargs, features_extractor
         )

@@ -87,14 +87,12 @@ class VecShapedReward(VecEnvWrapper):
         )
 
     def reset(self) -> Any:
-        """Begin an episode everywhere."""
         obs = self.venv.reset()
         self._shaper.reset()
         self._obs = np.array(obs)
         return obs
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Take one action everywhere."""
         self._actions = actions
         self.venv.step_async(actions)
 

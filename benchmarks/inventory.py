@@ -50,7 +50,7 @@ def history(work):
     steps = work.settings.steps
     assert work.plan.capacity >= steps
     unpack = jax.jit(jax.vmap(jax.vmap(work.setup.layout.unpack)))
-    taken, _ = unpack(work.loop._carry.rows[: len(work.seeds), :steps])
+    taken, _ = unpack(work.loop.rows[:, :steps])
     return np.asarray(taken.obs), np.asarray(taken.action)
 
 

@@ -114,3 +114,10 @@ class Loop:
             for s in self._shards
         ]
         return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Every trial's replay, on the host."""
+        return np.concatenate(
+            [np.asarray(s.carry.rows)[: s.count] for s in self._shards]
+        )

@@ -39,7 +39,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 gc.set_threshold(20_000)  # what is compiled stays; looking through it often is waste
 
-MUCH = 1.4e9
+MUCH = 1.15e9
 """Bytes of a process, above which its programs (1.5 MB each) are dropped."""
 
 settings.register_profile(

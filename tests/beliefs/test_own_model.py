@@ -168,6 +168,7 @@ def weights_after(task):
     return agent.belief.weights_of(np.arange(LONG.length))
 
 
+@pytest.mark.learning
 def test_useless_sources_are_left_to_the_own_model():
     """Both act by chance; one predicts the other direction, one a leap."""
     leap = np.tile(np.arange(LONG.length)[:, None] + 2, 2) % LONG.length
@@ -191,6 +192,7 @@ def test_an_exact_source_keeps_the_weight():
     assert np.all(weights[:, 0] > 0.9)
 
 
+@pytest.mark.learning
 def test_vectors_without_a_useful_source_are_left_to_the_own_model():
     def elsewhere(obs, action):
         return obs + jnp.array([3.0, 0.0])

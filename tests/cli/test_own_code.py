@@ -87,7 +87,7 @@ def test_a_domain_of_ones_own_is_known_to_every_command(monkeypatch, capsys, tmp
     assert typed(monkeypatch, capsys, *train)[0] == 0
     name, load = "my-[red]maze", ("--load", home / "my_domain.py")
     out = tmp_path / "out"
-    given = ("--methods", "scratch", "--trials", 2, "--out", out)
+    given = ("--methods", "scratch", "--steps", 2_000, "--out", out)
     commands = (
         ("run", name, *given),
         ("sources", "show", name),

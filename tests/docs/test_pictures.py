@@ -115,6 +115,7 @@ def test_along_the_track_the_advised_push_is_the_trusted_sources(pictures):
     assert set(slippery.tolist()) == {pictures.PUSHES.index("half right")}
 
 
+@pytest.mark.learning
 def test_the_gate_leaves_random_policies_and_keeps_the_shipped_ones(pictures):
     task = pm.load_task("cartpole")
     good = pictures.gate(task, trials=4, steps=6_000)

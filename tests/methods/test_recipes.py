@@ -47,6 +47,7 @@ def scores(task, method, step=QUICK.steps, **changes):
     return [row.score for row in result.rows if row.step == step]
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "mars-reward"])
 def test_with_a_good_source_the_optimum_is_reached(name):
     np.testing.assert_allclose(scores(MIXED, name), BEST, rtol=1e-5)

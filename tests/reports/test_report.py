@@ -87,7 +87,9 @@ def made(tmp_path_factory):
     write_all(place)
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     told = []
-    path = report(place, COMMAND, told.append)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "DPI", 40)
+        path = report(place, COMMAND, told.append)
     assert path == place / PAGE
     return {"place": place, "told": told, "before": before, "page": Page(path)}
 

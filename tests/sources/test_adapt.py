@@ -394,7 +394,7 @@ def test_a_simulator_that_does_not_repeat_itself_is_named():
 
 def run(given, trials=1, **changes):
     settings = replace(BRIEF, **changes)
-    return train(given, trials=trials, settings=settings, progress=False)
+    return train(given, trials=trials, settings=settings, cores=2, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -422,8 +422,7 @@ def same(found, expected):
 
 @pytest.mark.learning
 def test_plain_functions_teach_what_compiled_ones_do(lesson):
-    """The host steps the target; callbacks come from two devices at a time."""
-    assert jax.device_count() == 2
+    """The host steps the target; callbacks come from two threads at a time."""
     same(run(task(horizon=20), 3), lesson)
 
 
@@ -445,6 +444,7 @@ class Thinker:
         return np.asarray(self._choose(rows)).reshape(obs.shape[:-1]), None
 
 
+@pytest.mark.learning
 def test_host_functions_may_use_jax_themselves(lesson):
     given = task(Thinker(), stepping, horizon=20)
     assert runs_on_host(given.sources.sources[0].policy)

@@ -37,13 +37,17 @@ SWEPT = {
 }
 
 
+DPI = 160
+"""Of the PNGs."""
+
+
 def write_figure(folder: Path, name: str, make: Callable[[], Figure]) -> Path:
     """Make a figure and write it as PNG and PDF, the same bytes every time."""
     with matplotlib.rc_context(PRINT):
         figure = make()
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{name}.png"
-        figure.savefig(path, dpi=160, metadata={"Software": None})
+        figure.savefig(path, dpi=DPI, metadata={"Software": None})
         figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
     return path
 

@@ -21,6 +21,7 @@ from policymix.environments import registry
 from policymix.environments.registry import DEMO
 from policymix.methods.names import BUILT_IN
 from policymix.methods.recipes import METHODS
+from policymix.reports import figures
 from policymix.sources.dynamics import TableDynamics
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
@@ -356,6 +357,7 @@ def test_demo_compares_prints_and_reports(monkeypatch, capsys, tmp_path):
     domain = registry.find_domain(DEMO)
     few = replace(domain, settings=replace(domain.settings, steps=2_000))
     monkeypatch.setitem(registry.DOMAINS, DEMO, few)
+    monkeypatch.setattr(figures, "DPI", 40)
     arguments = ("demo", "--out", tmp_path / "demo", "--trials", 2)
     code, printed = run(monkeypatch, capsys, *arguments)
     assert code == 0

@@ -118,8 +118,8 @@ def test_along_the_track_the_advised_push_is_the_trusted_sources(pictures):
 @pytest.mark.learning
 def test_the_gate_leaves_random_policies_and_keeps_the_shipped_ones(pictures):
     task = pm.load_task("cartpole")
-    good = pictures.gate(task, trials=4, steps=6_000)
-    bad = pictures.gate(pictures.spoilt(task), trials=4, steps=6_000)
+    good = pictures.gate(task, trials=2, steps=4_000)
+    bad = pictures.gate(pictures.spoilt(task), trials=2, steps=6_000)
     assert good.shares[0] == bad.shares[0] == 1.0
     assert good.shares[-1] == 1.0
     assert bad.shares[-1] <= 0.5

@@ -7,6 +7,7 @@ import pytest
 from policymix.cli.main import obey
 from policymix.core.errors import DomainError
 from policymix.environments import registry
+from policymix.reports import figures
 from policymix.reports.report import FIGURES, PAGE
 from policymix.reports.results import read_results
 
@@ -121,7 +122,9 @@ def command(tmp_path_factory):
 @pytest.fixture(scope="module")
 def reproduced(command, tmp_path_factory):
     out = tmp_path_factory.mktemp("reproduced") / "out"
-    assert command("reproduce", "corridor", "--quick", "--out", out) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "DPI", 40)
+        assert command("reproduce", "corridor", "--quick", "--out", out) == 0
     return out
 
 

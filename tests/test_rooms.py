@@ -260,6 +260,18 @@ def test_import_loads_nothing_heavy():
         assert printed.strip() == "[]", statement
 
 
+def test_touching_names_starts_no_jax():
+    """Nor does it change a setting: using every core is asked for by calls."""
+    code = (
+        "import policymix, jax; from jax._src import xla_bridge;"
+        "before = dict(jax.config.values);"
+        "[getattr(policymix, name) for name in policymix.__all__];"
+        "print(xla_bridge.backends_are_initialized(), before == jax.config.values)"
+    )
+    printed = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert printed.strip() == "False True"
+
+
 def test_every_public_name_loads():
     for name in policymix.__all__:
         value = getattr(policymix, name)

@@ -11,7 +11,7 @@ from policymix.beliefs.dirichlet import DirichletMixture
 from policymix.core.errors import PolicymixError
 from policymix.methods.behaviours import Reuse
 from policymix.methods.method import Method
-from policymix.methods.recipes import ALWAYS, METHODS, find_recipe
+from policymix.methods.recipes import METHODS, always, find_recipe
 from policymix.methods.trust import ByMixture
 from policymix.training.compiled import _chunk
 from policymix.training.run import TrainingRun
@@ -115,7 +115,7 @@ def programs():
 
 
 def mapse_with(reuse):
-    return lambda given: Method(ByMixture(), reuse=Reuse(reuse), leader=ALWAYS)
+    return lambda given: Method(ByMixture(), reuse=Reuse(reuse), leader=always())
 
 
 def test_mapse_that_reuses_nothing_acts_as_scratch():
@@ -146,7 +146,7 @@ def test_mapse_that_always_reuses_draws_its_action_from_the_mixture():
 
 def test_mapse_reuses_less_with_each_episode():
     reuse = build_setup(MIXED, "mapse", replace(QUICK, mapse_reuse=0.5)).method.reuse
-    memory = ALWAYS.init()
+    memory = always().init()
     likely = [float(reuse(memory._replace(episode=jnp.array(e)))) for e in range(3)]
     assert likely == [1.0, 0.5, 0.25]
 
@@ -154,7 +154,7 @@ def test_mapse_reuses_less_with_each_episode():
 def test_a_jumpstart_leads_whole_episodes_of_the_target_at_first():
     settings = replace(QUICK, jumpstart_shrink=0.5)
     reuse = build_setup(MIXED, "jumpstart", settings).method.reuse
-    state = ALWAYS.init()
+    state = always().init()
 
     def led(episode):
         behaviour = state._replace(episode=jnp.array(episode))

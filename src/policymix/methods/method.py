@@ -41,9 +41,9 @@ class Method(eqx.Module):
     form: Form = eqx.field(converter=_as_form, default=NONE)
     scale: Scalar = eqx.field(converter=as_float, default=0.0)
     own: Scalar = eqx.field(converter=as_float, default=1.0)
-    reuse: Reuse = Reuse()
+    reuse: Reuse = eqx.field(default_factory=Reuse)
     guidance: Scalar = eqx.field(converter=as_float, default=0.0)
-    leader: AbstractLeader = Alone()
+    leader: AbstractLeader = eqx.field(default_factory=Alone)
     shapes: bool = eqx.field(static=True, default=False)
     options: bool = eqx.field(static=True, default=False)
 

@@ -20,9 +20,11 @@ from policymix.methods.trust import ByArm, ByMixture, ByTruth, Fixed
 
 HEAD_START = 10
 """Episodes before the gate may leave the advice: a mixture has to learn first."""
-ALWAYS = Gate(advised=(1.0, 1.0))
-"""Advice counts in every episode: a gate that is open both ways, so that methods which
-have none share the compiled program of those that have one."""
+
+
+def always() -> Gate:
+    """Advice counts in every episode: a gate that is open both ways."""
+    return Gate(advised=(1.0, 1.0))
 
 
 def gate(settings: Settings) -> Gate:
@@ -58,38 +60,40 @@ def mars(given: Given) -> Method:
 def mars_explicit(given: Given) -> Method:
     """The same with a fixed scale: it never gives way to the learner."""
     scale, guidance = given.settings.scale, given.settings.guidance
-    return Method(ByMixture(), EXPLICIT, scale, guidance=guidance, leader=ALWAYS)
+    return Method(ByMixture(), EXPLICIT, scale, guidance=guidance, leader=always())
 
 
 def mars_lookahead(given: Given) -> Method:
     """The shaped reward, but act and bootstrap on Q' + cΦ."""
     scale = given.settings.scale
-    return Method(ByMixture(), LOOKAHEAD, scale, leader=ALWAYS, shapes=True)
+    return Method(ByMixture(), LOOKAHEAD, scale, leader=always(), shapes=True)
 
 
 def mars_reward(given: Given) -> Method:
     """The shaped reward as the paper prints it."""
     scale = given.settings.scale
-    return Method(ByMixture(), REWARD, scale, leader=ALWAYS, shapes=True)
+    return Method(ByMixture(), REWARD, scale, leader=always(), shapes=True)
 
 
 def mapse(given: Given) -> Method:
     """With probability p_t do what a source drawn from the mixture would do."""
     reuse = Reuse(1.0, by_episode=given.settings.mapse_reuse)
-    return Method(ByMixture(), reuse=reuse, leader=ALWAYS)
+    return Method(ByMixture(), reuse=reuse, leader=always())
 
 
 def follow(given: Given) -> Method:
     """Do what the mixture's choice says; no values of one's own."""
     guidance = given.settings.guidance
-    return Method(ByMixture(), EXPLICIT, 1.0, own=0.0, guidance=guidance, leader=ALWAYS)
+    return Method(
+        ByMixture(), EXPLICIT, 1.0, own=0.0, guidance=guidance, leader=always()
+    )
 
 
 def jumpstart(given: Given) -> Method:
     """The mixture's choice leads the first steps of an episode, fewer each time."""
     shrink = given.settings.jumpstart_shrink
     reuse = Reuse(1.0, guide=given.horizon, shrink=shrink)
-    return Method(ByMixture(), reuse=reuse, leader=ALWAYS)
+    return Method(ByMixture(), reuse=reuse, leader=always())
 
 
 def oracle(given: Given) -> Method:

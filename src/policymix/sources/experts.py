@@ -46,7 +46,7 @@ class SourceTask(eqx.Module):
     name: str = eqx.field(static=True)
     policy: Any
     dynamics: Any
-    kernel: AbstractKernel = Gaussian()
+    kernel: AbstractKernel = eqx.field(default_factory=Gaussian)
 
 
 class Stack(eqx.Module):

@@ -103,8 +103,10 @@ class Loop:
     @property
     def fault(self) -> tuple[np.ndarray, np.ndarray]:
         """Step and code of every trial's `Fault`."""
-        steps, codes = self.trials.fault
-        return np.asarray(steps), np.asarray(codes)
+        faults = [(s.carry.trials.fault, s.count) for s in self._shards]
+        steps = [np.asarray(fault.step)[:count] for fault, count in faults]
+        codes = [np.asarray(fault.code)[:count] for fault, count in faults]
+        return np.concatenate(steps), np.concatenate(codes)
 
     @property
     def trials(self) -> Trial:

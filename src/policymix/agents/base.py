@@ -41,6 +41,8 @@ class Experience(NamedTuple):
     advice: Float[Array, "batch n actions"] | None = None
     latest: Transition | None = None
     option: Int[Array, ""] | None = None
+    phi: Float[Array, "batch actions"] | None = None
+    next_phi: Float[Array, "batch actions"] | None = None
 
 
 class AbstractAgent(eqx.Module, Generic[State]):

@@ -61,6 +61,12 @@ class Settings:
     """Learning rate of the mixture."""
     epochs: int = 3
     """Steps of Adam on each batch of the mixture."""
+    heads: int = 8
+    """Value functions of `mars`: half of them pick its own action, half judge it."""
+    caution: float = 2.0
+    """β: of how many deviations the judges' mean must be for the own action."""
+    own_share: float = 0.5
+    """Share of the samples in which `mars` explores as if it had no sources."""
     scale: float = 2.0
     """Weight c of the potential; it competes with differences of values."""
     guidance: float = 0.0

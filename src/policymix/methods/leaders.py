@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from policymix.core.kernels import as_float
 from policymix.core.types import Real, Scalar
-from policymix.methods.behaviours import BehaviourState
+from policymix.methods.behaviours import BehaviourState, Epsilon
 
 
 class AbstractLeader(eqx.Module):
@@ -37,6 +37,10 @@ class AbstractLeader(eqx.Module):
         del epsilon
         return 1.0, 1.0
 
+    def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
+        """ε in this episode."""
+        return epsilon(state.episode)
+
     def init(self) -> BehaviourState:
         """Before the first episode; the first arm leads it."""
         arms = self.advised.size
@@ -48,6 +52,9 @@ class AbstractLeader(eqx.Module):
             arm=zero,
             means=jnp.zeros(arms),
             counts=jnp.zeros(arms),
+            squares=jnp.zeros(arms),
+            tries=jnp.zeros(arms),
+            steps=jnp.zeros(arms),
             range=jnp.array([jnp.inf, -jnp.inf]),
             option=zero - 1,
         )
@@ -174,6 +181,60 @@ class Softmax(AbstractLeader):
         return untried_first(state, greed * merits(state) + gumbel)
 
 
+RULE, OWN = range(2)
+"""Arms of a `Contest`."""
+LEAD = 0.1
+"""The most that the rule explores in episodes that it leads."""
+
+
+class Contest(AbstractLeader):
+    """The rule or the own values, whichever returns more.
+
+    A share of the steps is left to the own values, which explore as if there were no
+    sources, so that no advice, however bad, keeps one from learning.
+
+    Args:
+        advised: advice counts in the first arm only.
+        share: of the steps that the own values lead at least.
+        keep: how much of the past returns counts after each episode.
+    """
+
+    advised: Float[Array, " arms"] = eqx.field(converter=as_float, default=(1.0, 0.0))
+    share: Scalar = eqx.field(converter=as_float, default=0.5)
+    keep: Scalar = eqx.field(converter=as_float, default=0.8)
+
+    def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
+        """ε falls with the episodes that the own values led; the rule has its limit."""
+        own = epsilon(state.tries[OWN])
+        return jnp.where(state.arm == OWN, own, jnp.minimum(own, LEAD))
+
+    def doubts(self, state: BehaviourState) -> Float[Array, " arms"]:
+        """How far each mean may be off."""
+        counts = jnp.maximum(state.counts, 1e-9)
+        low, high = state.range
+        first = jnp.where(high > low, high - low, 0.0) * self.keep**state.tries
+        return jnp.sqrt(jnp.maximum(state.squares, 0.0)) / counts + first
+
+    def best(self, state: BehaviourState) -> Int[Array, ""]:
+        """The rule, until the own values are better beyond doubt."""
+        lead = state.means[OWN] - state.means[RULE]
+        return jnp.where(lead > jnp.hypot(*self.doubts(state)), OWN, RULE)
+
+    def pick(
+        self, state: BehaviourState, epsilon: Scalar, uniforms: Float[Array, " arms"]
+    ) -> Int[Array, ""]:
+        """The own values when they are due; else a draw of which may be the better."""
+        del epsilon
+        due = state.steps[OWN] < self.share * jnp.sum(state.steps)
+        normal = jax.scipy.special.ndtri(jnp.clip(uniforms, 1e-6, 1.0 - 1e-6))
+        drawn = untried_first(state, state.means + self.doubts(state) * normal)
+        return jnp.where(due, OWN, drawn)
+
+    def shares(self, epsilon: Scalar) -> tuple[Real, Real]:
+        """The past fades; an episode of random actions says nothing of its arm."""
+        return self.keep, jnp.maximum(1.0 - epsilon, 1e-3)
+
+
 def merits(state: BehaviourState) -> Float[Array, " arms"]:
     """Means as shares of the range of returns, in which zero is included.
 
@@ -211,7 +272,8 @@ def credit(
     state: BehaviourState, total: Scalar, keep: Real, share: Real
 ) -> BehaviourState:
     """An episode has ended with this return, to the credit of the arm that led it."""
-    led = share * (jnp.arange(state.counts.size) == state.arm)
+    leads = jnp.arange(state.counts.size) == state.arm
+    led = share * leads
     counts = keep * state.counts + led
     means = (keep * state.counts * state.means + led * total) / jnp.maximum(
         counts, 1e-9
@@ -225,6 +287,9 @@ def credit(
         arm=state.arm,
         means=means,
         counts=counts,
+        squares=keep * state.squares + led * (total - state.means) * (total - means),
+        tries=state.tries + leads,
+        steps=state.steps + leads * (state.elapsed + 1),
         range=jnp.stack([jnp.minimum(low, total), jnp.maximum(high, total)]),
         option=zero - 1,
     )

@@ -13,7 +13,7 @@ from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD
 from policymix.core.errors import PolicymixError, did_you_mean
 from policymix.core.settings import Settings
 from policymix.methods.behaviours import Reuse
-from policymix.methods.leaders import UCB1, Gate, Softmax
+from policymix.methods.leaders import UCB1, Contest, Gate, Softmax
 from policymix.methods.method import Given, Method, Recipe
 from policymix.methods.names import GROUP, method_names
 from policymix.methods.trust import ByArm, ByMixture, ByTruth, Fixed
@@ -46,6 +46,13 @@ def scratch(given: Given) -> Method:
 
 
 def mars(given: Given) -> Method:
+    """The mixture's advice, but where judges are sure of the learner's own action."""
+    return Method(
+        ByMixture(), leader=Contest(share=given.settings.own_share), judged=True
+    )
+
+
+def mars_gate(given: Given) -> Method:
     """Mixture-based advice added to the learner's own values: the default form."""
     settings = given.settings
     return Method(
@@ -144,6 +151,7 @@ def caps(given: Given) -> Method:
 METHODS: dict[str, Recipe] = {
     "scratch": scratch,
     "mars": mars,
+    "mars-gate": mars_gate,
     "mars-explicit": mars_explicit,
     "mars-lookahead": mars_lookahead,
     "mars-reward": mars_reward,

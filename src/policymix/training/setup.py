@@ -1,11 +1,15 @@
 """From a task, a method and settings to what a trial is made of."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 
 from policymix.agents.base import AbstractAgent, AbstractLearner
 from policymix.agents.caps import CAPS
 from policymix.agents.dqn import DQN
+from policymix.agents.heads import AbstractHeads, NetworkHeads, TableHeads
+from policymix.agents.judged import Judged
 from policymix.agents.q_learning import QLearning
 from policymix.beliefs.build import MixtureMaker, make_mixture
 from policymix.beliefs.mixture import AbstractMixture
@@ -102,6 +106,8 @@ def make_agent(
 ) -> AbstractAgent:
     """A table or a network of values; CAPS around it for options."""
     count = len(library)
+    if method.judged:
+        return make_judged(library.experts, settings)
     options = count if method.options else 0
     rate = settings.shaped_rate if guided else settings.learning_rate
     learner = make_learner(library.experts, settings, options, rate)
@@ -141,6 +147,37 @@ def make_learner(
         penalty=settings.penalty,
         double=settings.double,
         huber=settings.huber,
+    )
+
+
+def make_judged(experts: Experts, settings: Settings) -> Judged:
+    """Half of the heads are own values, half judges."""
+    learner = make_learner(experts, settings, 0, settings.learning_rate)
+    if isinstance(learner, DQN):
+        heads = NetworkHeads(replace(learner, double=True, huber=True))
+        student: AbstractHeads = heads
+        own: AbstractHeads = heads
+    else:
+        heads = TableHeads(
+            learner.num_states, learner.outputs, learner.learning_rate, learner.initial
+        )
+        own = TableHeads(
+            learner.num_states,
+            learner.outputs,
+            learner.learning_rate,
+            learner.initial,
+            doubt=0.0,
+        )
+        student = TableHeads(learner.num_states, learner.outputs, 1.0, doubt=0.0)
+    half = settings.heads // 2
+    return Judged(
+        own,
+        heads,
+        student,
+        settings.discount,
+        own_heads=half if settings.layers else 1,
+        judges=settings.heads - half,
+        caution=settings.caution,
     )
 
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.agents.base import AbstractAgent, Experience, Uniforms
+from policymix.agents.judged import Judged
 from policymix.beliefs.mixture import AbstractMixture, Evidence
 from policymix.beliefs.potentials import Shaping, decision_values, potential
 from policymix.core.replay import Layout
@@ -83,7 +84,7 @@ class LearningSetup(eqx.Module):
     @property
     def keeps_advice(self) -> bool:
         """Whether learning needs the advice of replayed transitions."""
-        return self.method.shapes or self.method.options
+        return self.method.shapes or self.method.options or self.method.judged
 
     @property
     def layout(self) -> Layout:
@@ -144,6 +145,11 @@ def preferences(
 ) -> Float[Array, " actions"]:
     """What decides: the learner's values, and c·Φ if this arm takes advice."""
     method = setup.method
+    if isinstance(setup.agent, Judged):
+        ruled = setup.agent.ruled(trial.agent, obs, phi)
+        own = setup.agent.own_values(trial.agent, obs)
+        followed = jax.nn.one_hot(ruled, setup.num_actions)
+        return jnp.where(method.leader.advised[arm] > 0, followed, own)
     values = setup.agent.action_values(trial.agent, obs, advice)
     scale = method.leader.advised[arm] * method.scale
     return decision_values(method.form, method.own * values, phi, scale)
@@ -155,7 +161,8 @@ def choose(
     """The next action, and the option it belongs to."""
     method, behaviour = setup.method, trial.behaviour
     obs, advice = trial.obs, trial.advice
-    phi, epsilon = setup.phi(trial, obs, advice), setup.epsilon(behaviour.episode)
+    phi = setup.phi(trial, obs, advice)
+    epsilon = method.leader.explored(behaviour, setup.epsilon)
     preferred = preferences(setup, trial, obs, advice, phi, behaviour.arm)
     action, option = setup.agent.act(
         trial.agent, obs, advice, preferred, behaviour.option, epsilon, uniforms
@@ -223,7 +230,7 @@ def observe(
         trial.behaviour._replace(option=option),
         reward,
         ended=terminated | truncated,
-        epsilon=setup.epsilon(trial.behaviour.episode),
+        epsilon=method.leader.explored(trial.behaviour, setup.epsilon),
         uniforms=uniforms.arms,
     )
     told = jnp.all(jnp.isfinite(next_obs)), jnp.isfinite(reward), jnp.array(True)
@@ -267,6 +274,11 @@ def learn(
             shape_one = partial(shaping_of, setup, trial)
             shaping = jax.vmap(shape_one)(batch, advice, next_advice)
             experience = experience._replace(shaping=shaping)
+        if method.judged:
+            phi = jax.vmap(partial(setup.phi, trial))
+            experience = experience._replace(
+                phi=phi(batch.obs, advice), next_phi=phi(batch.next_obs, next_advice)
+            )
     state, loss = agent.update(trial.agent, experience)
     fault = _note(trial.fault, jnp.array(3), jnp.isfinite(loss), step)
     trial = trial._replace(agent=state, fault=fault)

@@ -1,0 +1,179 @@
+"""Several value functions of one kind, learned side by side from the same transitions.
+
+All of them speak in rewards; `unit` is the spread of returns, by which a network's
+outputs are multiplied and the first doubt of a table is measured.
+"""
+
+import abc
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from policymix.agents.dqn import DQN, DQNState
+from policymix.core.kernels import as_float
+from policymix.core.networks import MLP, init_mlp
+from policymix.core.types import Key, Observation, Scalar
+
+State = TypeVar("State")
+Values = Float[Array, "heads actions"]
+
+
+class AbstractHeads(eqx.Module, Generic[State]):
+    """Every state has a leading axis: one entry for each head."""
+
+    @property
+    @abc.abstractmethod
+    def outputs(self) -> int:
+        """Values in a state."""
+
+    @abc.abstractmethod
+    def init(self, key: Key, count: int) -> State:
+        """Heads that differ."""
+
+    @abc.abstractmethod
+    def values(self, state: State, unit: Scalar, obs: Observation) -> Values:
+        """Q(s, ·) of every head."""
+
+    def tried(self, state: State, obs: Observation) -> Float[Array, " actions"]:
+        """Which actions were ever taught here; a network generalises to all."""
+        del state, obs
+        return jnp.ones(self.outputs)
+
+    @abc.abstractmethod
+    def older(self, state: State, unit: Scalar, obs: Observation) -> Values:
+        """The same by the copies that targets are made of."""
+
+    @abc.abstractmethod
+    def fit(
+        self,
+        state: State,
+        unit: Scalar,
+        obs: Any,
+        targets: Float[Array, "batch heads outputs"],
+        taught: Float[Array, "batch outputs"],
+    ) -> tuple[State, Scalar]:
+        """Move every head towards its targets, each as far as it is taught."""
+
+    @abc.abstractmethod
+    def refresh(self, state: State) -> State:
+        """Between chunks of steps."""
+
+
+class NetworkHeads(AbstractHeads[DQNState]):
+    """Independent networks."""
+
+    learner: DQN
+
+    @property
+    def outputs(self) -> int:
+        return self.learner.outputs
+
+    def init(self, key: Key, count: int) -> DQNState:
+        """Their last layers are zero: nothing is better than anything else yet."""
+
+        def one(key: Key) -> DQNState:
+            network = init_mlp(key, self.learner.sizes)
+            *others, last = network.weights
+            return self.learner.begin(MLP((*others, 0.0 * last), network.biases))
+
+        return jax.vmap(one)(jax.random.split(key, count))
+
+    def values(self, state: DQNState, unit: Scalar, obs: Observation) -> Values:
+        return unit * jax.vmap(self.learner.values, (0, None))(state, obs)
+
+    def older(self, state: DQNState, unit: Scalar, obs: Observation) -> Values:
+        encoded = self.learner.encoder(obs)
+        return unit * jax.vmap(lambda network: network(encoded))(state.target)
+
+    def fit(
+        self,
+        state: DQNState,
+        unit: Scalar,
+        obs: Any,
+        targets: Float[Array, "batch heads outputs"],
+        taught: Float[Array, "batch outputs"],
+    ) -> tuple[DQNState, Scalar]:
+        state, losses = jax.vmap(self.learner.fit, (0, None, 1, None))(
+            state, obs, targets / unit, taught
+        )
+        return state, jnp.mean(losses)
+
+    def refresh(self, state: DQNState) -> DQNState:
+        return jax.vmap(self.learner.refresh)(state)
+
+
+class Tables(NamedTuple):
+    """Entries, how often each was taught, and what it is before."""
+
+    entries: Float[Array, "heads states outputs"]
+    counts: Float[Array, "states outputs"]
+    doubts: Float[Array, "heads states outputs"]
+
+
+class TableHeads(AbstractHeads[Tables]):
+    """Tables that disagree about what was never tried.
+
+    Args:
+        num_states: rows of each table.
+        num_outputs: its columns.
+        learning_rate: step towards each target; the first steps are averages.
+        initial: what is expected of an entry that was never taught …
+        doubt: … give or take so many units.
+    """
+
+    num_states: int = eqx.field(static=True)
+    num_outputs: int = eqx.field(static=True)
+    learning_rate: Scalar = eqx.field(converter=as_float, default=0.8)
+    initial: Scalar = eqx.field(converter=as_float, default=0.0)
+    doubt: Scalar = eqx.field(converter=as_float, default=4.0)
+
+    @property
+    def outputs(self) -> int:
+        return self.num_outputs
+
+    def init(self, key: Key, count: int) -> Tables:
+        shape = (self.num_states, self.num_outputs)
+        doubts = self.doubt * jax.random.normal(key, (count, *shape))
+        return Tables(jnp.zeros((count, *shape)), jnp.zeros(shape), doubts)
+
+    def values(self, state: Tables, unit: Scalar, obs: Int[Array, ""]) -> Values:
+        first = self.initial + unit * state.doubts[:, obs]
+        return jnp.where(state.counts[obs] > 0.0, state.entries[:, obs], first)
+
+    def tried(self, state: Tables, obs: Int[Array, ""]) -> Float[Array, " actions"]:
+        return (state.counts[obs] > 0.0).astype(float)
+
+    def older(self, state: Tables, unit: Scalar, obs: Int[Array, ""]) -> Values:
+        return self.values(state, unit, obs)
+
+    def fit(
+        self,
+        state: Tables,
+        unit: Scalar,
+        obs: Any,
+        targets: Float[Array, "batch heads outputs"],
+        taught: Float[Array, "batch outputs"],
+    ) -> tuple[Tables, Scalar]:
+        """Row after row; the n-th lesson counts 1/n, or the learning rate if greater."""
+
+        def one(
+            state: Tables, row: tuple[Array, Array, Array]
+        ) -> tuple[Tables, Scalar]:
+            obs, target, taught = row
+            counts = state.counts[obs] + taught
+            rate = taught * jnp.maximum(
+                self.learning_rate, 1.0 / jnp.maximum(counts, 1.0)
+            )
+            error = target - state.entries[:, obs]
+            entries = state.entries.at[:, obs].add(rate * error)
+            state = Tables(entries, state.counts.at[obs].set(counts), state.doubts)
+            return state, jnp.sum(taught * jnp.square(error / unit))
+
+        state, losses = jax.lax.scan(one, state, (obs, targets, taught))
+        return state, jnp.mean(losses)
+
+    def refresh(self, state: Tables) -> Tables:
+        return state

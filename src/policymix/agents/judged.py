@@ -109,6 +109,19 @@ class Judged(AbstractAgent[JudgedState]):
         tried = self.heads.tried(state.judges, obs)
         return rule(self.own_values(state, obs), judged, tried, phi, self.caution)
 
+    def preferences(
+        self,
+        state: JudgedState,
+        obs: Observation,
+        phi: Float[Array, " actions"],
+        arm: Int[Array, ""],
+    ) -> Float[Array, " actions"]:
+        """What one of the three ways to behave prefers: advice, rule, own values."""
+        own = self.own_values(state, obs)
+        ruled = jax.nn.one_hot(self.ruled(state, obs, phi), phi.size)
+        advice = jnp.where(jnp.sum(phi) < 0.5, own, phi)
+        return jnp.stack([advice, ruled, own])[arm % 3]
+
     def action_values(
         self, state: JudgedState, obs: Observation, advice: Float[Array, "n actions"]
     ) -> Float[Array, " actions"]:
@@ -171,8 +184,10 @@ class Judged(AbstractAgent[JudgedState]):
             state, batch, experience.next_phi
         )
         taught = jax.nn.one_hot(batch.action, self.heads.outputs)
-        ruled = jax.vmap(self.ruled, (None, 0, 0))(state, batch.obs, experience.phi)
-        lesson = jax.nn.one_hot(ruled, self.heads.outputs)
+        taken = jax.vmap(self.preferences, (None, 0, 0, None))(
+            state, batch.obs, experience.phi, experience.option
+        )
+        lesson = jax.nn.one_hot(jnp.argmax(taken, axis=1), self.heads.outputs)
         owned, loss = self.own.fit(
             state.own, unit, batch.obs, own[..., None] * taught[:, None], taught
         )

@@ -181,58 +181,86 @@ class Softmax(AbstractLeader):
         return untried_first(state, greed * merits(state) + gumbel)
 
 
-RULE, OWN = range(2)
-"""Arms of a `Contest`."""
+FOLLOW, RULE, OWN = range(3)
+"""Ways to behave in a `Contest`; as arms they come twice: to be judged, to explore."""
+WAYS = 3
 LEAD = 0.1
-"""The most that the rule explores in episodes that it leads."""
+"""The most that is explored in episodes which sources have a say in."""
 
 
 class Contest(AbstractLeader):
-    """The rule or the own values, whichever returns more.
+    """The advice, the rule or the own values, whichever returns most.
 
     A share of the steps is left to the own values, which explore as if there were no
-    sources, so that no advice, however bad, keeps one from learning.
+    sources, so that no advice, however bad, keeps one from learning. In half of the
+    other episodes nothing is explored: their returns decide, by Thompson's sampling.
 
     Args:
-        advised: advice counts in the first arm only.
-        share: of the steps that the own values lead at least.
-        keep: how much of the past returns counts after each episode.
+        advised: whether advice counts.
+        share: of the steps that the own values lead at least, exploring.
+        keep: how much of an arm's past returns counts after each of its episodes.
     """
 
-    advised: Float[Array, " arms"] = eqx.field(converter=as_float, default=(1.0, 0.0))
+    advised: Float[Array, " arms"] = eqx.field(
+        converter=as_float, default=(1.0, 1.0, 0.0, 1.0, 1.0, 0.0)
+    )
     share: Scalar = eqx.field(converter=as_float, default=0.5)
     keep: Scalar = eqx.field(converter=as_float, default=0.8)
 
     def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
-        """ε falls with the episodes that the own values led; the rule has its limit."""
-        own = epsilon(state.tries[OWN])
-        return jnp.where(state.arm == OWN, own, jnp.minimum(own, LEAD))
+        """ε falls with the episodes that the own values led; others have a limit."""
+        own = epsilon(state.tries[WAYS + OWN])
+        limited = jnp.where(state.arm == WAYS + OWN, own, jnp.minimum(own, LEAD))
+        return jnp.where(state.arm < WAYS, 0.0, limited)
 
-    def doubts(self, state: BehaviourState) -> Float[Array, " arms"]:
+    def doubts(self, state: BehaviourState) -> Float[Array, " ways"]:
         """How far each mean may be off."""
         counts = jnp.maximum(state.counts, 1e-9)
         low, high = state.range
         first = jnp.where(high > low, high - low, 0.0) * self.keep**state.tries
-        return jnp.sqrt(jnp.maximum(state.squares, 0.0)) / counts + first
+        return (jnp.sqrt(jnp.maximum(state.squares, 0.0)) / counts + first)[:WAYS]
 
     def best(self, state: BehaviourState) -> Int[Array, ""]:
-        """The rule, until the own values are better beyond doubt."""
-        lead = state.means[OWN] - state.means[RULE]
-        return jnp.where(lead > jnp.hypot(*self.doubts(state)), OWN, RULE)
+        """The first, until another is better beyond doubt; then the best of them."""
+        doubts, means = self.doubts(state), state.means[:WAYS]
+        proved = means - means[FOLLOW] > jnp.hypot(doubts, doubts[FOLLOW])
+        proved &= state.tries[:WAYS] > 0.0
+        scores = jnp.where(proved, means, -jnp.inf)
+        return jnp.where(jnp.any(proved), jnp.argmax(scores), FOLLOW)
 
     def pick(
         self, state: BehaviourState, epsilon: Scalar, uniforms: Float[Array, " arms"]
     ) -> Int[Array, ""]:
-        """The own values when they are due; else a draw of which may be the better."""
+        """The own values when they are due; else a draw of which may be the best."""
         del epsilon
-        due = state.steps[OWN] < self.share * jnp.sum(state.steps)
-        normal = jax.scipy.special.ndtri(jnp.clip(uniforms, 1e-6, 1.0 - 1e-6))
-        drawn = untried_first(state, state.means + self.doubts(state) * normal)
-        return jnp.where(due, OWN, drawn)
+        due = state.steps[WAYS + OWN] < self.share * jnp.sum(state.steps)
+        normal = jax.scipy.special.ndtri(jnp.clip(uniforms[:WAYS], 1e-6, 1.0 - 1e-6))
+        scores = state.means[:WAYS] + self.doubts(state) * normal
+        scores = jnp.where(state.tries[:WAYS] > 0.0, scores, jnp.inf)
+        explores = (uniforms[WAYS] < 0.5) & jnp.all(state.tries[:WAYS] > 0.0)
+        led = WAYS + jnp.argmax(scores[:OWN])
+        return jnp.where(
+            due, WAYS + OWN, jnp.where(explores, led, jnp.argmax(scores))
+        )
 
     def shares(self, epsilon: Scalar) -> tuple[Real, Real]:
-        """The past fades; an episode of random actions says nothing of its arm."""
-        return self.keep, jnp.maximum(1.0 - epsilon, 1e-3)
+        """An arm's past fades with its own episodes."""
+        del epsilon
+        return self.keep, 1.0
+
+    def remember(
+        self,
+        state: BehaviourState,
+        reward: Scalar,
+        ended: Bool[Array, ""],
+        epsilon: Scalar,
+        uniforms: Float[Array, " arms"],
+    ) -> BehaviourState:
+        going = state._replace(elapsed=state.elapsed + 1, total=state.total + reward)
+        keep = jnp.where(jnp.arange(2 * WAYS) == state.arm, self.keep, 1.0)
+        over = credit(state, going.total, keep, 1.0)
+        over = over._replace(arm=self.pick(over, epsilon, uniforms))
+        return jax.tree.map(lambda a, b: jnp.where(ended, a, b), over, going)
 
 
 def merits(state: BehaviourState) -> Float[Array, " arms"]:

@@ -146,10 +146,7 @@ def preferences(
     """What decides: the learner's values, and c·Φ if this arm takes advice."""
     method = setup.method
     if isinstance(setup.agent, Judged):
-        ruled = setup.agent.ruled(trial.agent, obs, phi)
-        own = setup.agent.own_values(trial.agent, obs)
-        followed = jax.nn.one_hot(ruled, setup.num_actions)
-        return jnp.where(method.leader.advised[arm] > 0, followed, own)
+        return setup.agent.preferences(trial.agent, obs, phi, arm)
     values = setup.agent.action_values(trial.agent, obs, advice)
     scale = method.leader.advised[arm] * method.scale
     return decision_values(method.form, method.own * values, phi, scale)
@@ -262,6 +259,8 @@ def learn(
         online: whether those that do not replay learn from the latest row alone.
     """
     method, agent, unpack = setup.method, setup.agent, setup.layout.unpack
+    if method.judged:
+        rows = jnp.concatenate([row[None], rows[1:]])
     replayed = jax.vmap(unpack)(rows)
     newest = jax.vmap(unpack)(row[None]) if online else replayed
     batch, extras = replayed if agent.replays else newest
@@ -277,7 +276,9 @@ def learn(
         if method.judged:
             phi = jax.vmap(partial(setup.phi, trial))
             experience = experience._replace(
-                phi=phi(batch.obs, advice), next_phi=phi(batch.next_obs, next_advice)
+                phi=phi(batch.obs, advice),
+                next_phi=phi(batch.next_obs, next_advice),
+                option=method.leader.best(trial.behaviour),
             )
     state, loss = agent.update(trial.agent, experience)
     fault = _note(trial.fault, jnp.array(3), jnp.isfinite(loss), step)

@@ -40,6 +40,8 @@ class Measures(NamedTuple):
     """Mean and standard error of the same, as in the paper."""
     end: Interval
     """Interquartile mean of the last tenth of the tests."""
+    alone: Interval | None
+    """The same without the sources; None where the rows do not say it."""
     jumpstart: Interval | None
     """How much better than no transfer at the first test; positive is better."""
     arrivals: tuple[tuple[float, int], ...]
@@ -104,11 +106,18 @@ def measure_one(results: Results, name: str) -> Measures:
         float(mine.mean()),
         float(standard_error(mine)),
         interval(last, interquartile_mean),
+        end_alone(curve),
         start,
         tuple(arrival(curve, sign, scale.at(share)) for share in SHARES),
         better,
         worse,
     )
+
+
+def end_alone(curve: Curve) -> Interval | None:
+    """How the tests without the sources end, if there were any."""
+    last = asymptote(curve.alone)
+    return None if np.isnan(last).any() else interval(last, interquartile_mean)
 
 
 def arrival(curve: Curve, sign: int, threshold: float) -> tuple[float, int]:

@@ -73,6 +73,12 @@ def ends(results: Results) -> dict[str, np.ndarray]:
     return {name: asymptote(curve.scores) for name, curve in results.curves.items()}
 
 
+def ends_alone(results: Results) -> dict[str, np.ndarray]:
+    """The same without the sources, of the methods whose rows say it."""
+    found = {name: asymptote(curve.alone) for name, curve in results.curves.items()}
+    return {name: last for name, last in found.items() if np.isfinite(last).all()}
+
+
 def scale_of(results: Results) -> Scale:
     """From no transfer's first test (or the worst one) to the best method's end."""
     sign, last = results.sign, ends(results)
@@ -92,6 +98,7 @@ def measure_one(results: Results, name: str) -> Measures:
     """One method, by itself and against no transfer."""
     sign, scale, curve = results.sign, scale_of(results), results.curves[name]
     mine, last = area(curve.steps, curve.scores), asymptote(curve.scores)
+    alone = ends_alone(results)
     start = better = worse = None
     if name != "scratch" and "scratch" in results.curves:
         none = results.curves["scratch"]
@@ -106,18 +113,12 @@ def measure_one(results: Results, name: str) -> Measures:
         float(mine.mean()),
         float(standard_error(mine)),
         interval(last, interquartile_mean),
-        end_alone(curve),
+        interval(alone[name], interquartile_mean) if name in alone else None,
         start,
         tuple(arrival(curve, sign, scale.at(share)) for share in SHARES),
         better,
         worse,
     )
-
-
-def end_alone(curve: Curve) -> Interval | None:
-    """How the tests without the sources end, if there were any."""
-    last = asymptote(curve.alone)
-    return None if np.isnan(last).any() else interval(last, interquartile_mean)
 
 
 def arrival(curve: Curve, sign: int, threshold: float) -> tuple[float, int]:

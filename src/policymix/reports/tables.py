@@ -31,14 +31,13 @@ def shown(bounds: Interval | None) -> tuple[str, float | None]:
     return "–" if bounds is None else show(bounds), middle(bounds)
 
 
-def share(bounds: Interval | None) -> tuple[str, float | None]:
+def share(bounds: Interval | None) -> str:
     """A probability with its interval."""
     if bounds is None:
-        return "–", None
-    text = f"{bounds.estimate:.2f}"
-    if not np.isnan(bounds.low):
-        text += f" [{bounds.low:.2f}, {bounds.high:.2f}]"
-    return text, middle(bounds)
+        return "–"
+    if np.isnan(bounds.low):
+        return f"{bounds.estimate:.2f}"
+    return f"{bounds.estimate:.2f} [{bounds.low:.2f}, {bounds.high:.2f}]"
 
 
 def with_error(row: Measures) -> tuple[str, float | None]:
@@ -95,12 +94,12 @@ def columns_of(results: Results, table: Sequence[Measures]) -> list[Column]:
         Column(
             "P(better than no transfer)",
             "Chance that a trial has a better area than a trial without transfer.",
-            lambda row: share(row.beats_scratch),
+            lambda row: (share(row.beats_scratch), middle(row.beats_scratch)),
         ),
         Column(
             "P(negative transfer)",
             "Chance that a trial ends worse than a trial without transfer.",
-            lambda row: share(row.harms),
+            lambda row: (share(row.harms), middle(row.harms)),
         ),
     ]
 

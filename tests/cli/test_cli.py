@@ -376,7 +376,8 @@ def test_run_prints_a_summary_and_where_the_rows_are(monkeypatch, capsys, tmp_pa
     given = ("--methods", "scratch", "--trials", 2, "--steps", 300, "--out", out)
     code, printed = run(monkeypatch, capsys, "run", "maze", *given)
     assert code == 0
-    assert "300.0 ± 0.0" in printed
+    assert printed.count("300.0 ± 0.0") == 3, "over the run, at its end and alone"
+    assert "alone at the end" in printed
     assert str(out / "evaluations.csv") in printed
     assert len((out / "evaluations.csv").read_text().splitlines()) == 1 + 2 * 2
 

@@ -14,9 +14,10 @@ from policymix.methods.method import Method
 from policymix.methods.recipes import METHODS, always, find_recipe
 from policymix.methods.trust import ByMixture
 from policymix.training.compiled import _chunk
+from policymix.training.greedy import greedy
 from policymix.training.run import TrainingRun
 from policymix.training.setup import build_setup
-from policymix.training.step import begin, choose, greedy
+from policymix.training.step import begin, choose
 from policymix.training.train import train
 
 from support.probes import (

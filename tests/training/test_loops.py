@@ -133,7 +133,7 @@ def test_the_host_loop_learns_what_the_compiled_loop_learns(method, trials):
     compiled = run(MIXED, method, trials=trials)
     host = run(on_host(MIXED), method, trials=trials)
     assert [row[2:5] for row in host.rows] == [row[2:5] for row in compiled.rows]
-    scores = [[row.score for row in loop.rows] for loop in (host, compiled)]
+    scores = [[row[5:] for row in loop.rows] for loop in (host, compiled)]
     np.testing.assert_allclose(*scores, rtol=1e-5)
     for trial in range(trials):
         mine, same = state(host, trial), state(compiled, trial)

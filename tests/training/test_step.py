@@ -10,13 +10,13 @@ import pytest
 
 from policymix.methods.method import Method
 from policymix.methods.trust import Fixed
+from policymix.training.greedy import greedy
 from policymix.training.setup import build_setup
 from policymix.training.step import (
     Outcome,
     begin,
     choose,
     faults,
-    greedy,
     learn,
     observe,
     shaping_of,

@@ -64,6 +64,10 @@ class AbstractAgent(eqx.Module, Generic[State]):
         """What to act on greedily."""
 
     @abc.abstractmethod
+    def alone_values(self, state: State, obs: Observation) -> Float[Array, " actions"]:
+        """The same without any source: what the agent itself has learned."""
+
+    @abc.abstractmethod
     def act(
         self,
         state: State,
@@ -144,6 +148,10 @@ class AbstractLearner(AbstractAgent[State]):
     ) -> Float[Array, " actions"]:
         """Q(s, ·); no advice is needed."""
         del advice
+        return self.values(state, obs)
+
+    def alone_values(self, state: State, obs: Observation) -> Float[Array, " actions"]:
+        """Q(s, ·)."""
         return self.values(state, obs)
 
     def act(

@@ -94,6 +94,12 @@ class CAPS(AbstractAgent[CAPSState]):
         takes = self.policies(advice) > 0.5
         return jnp.max(jnp.where(takes, values[:, None], -jnp.inf), axis=0)
 
+    def alone_values(
+        self, state: CAPSState, obs: Observation
+    ) -> Float[Array, " actions"]:
+        """The values of the options that are primitive actions."""
+        return self.learner.values(state.values, obs)[self.num_sources :]
+
     def act(
         self,
         state: CAPSState,

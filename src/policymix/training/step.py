@@ -3,7 +3,8 @@
 choose   what to do
 observe  what came of it: a row for the replay
 learn    from replayed rows
-greedy   what to do in a test; greedy_in for many states
+
+What is done in a test is in `greedy`.
 """
 
 from functools import partial
@@ -190,18 +191,6 @@ def guide(
 def drawn(likely: Float[Array, " actions"], uniforms: Uniforms) -> DiscreteAction:
     """An action drawn from probabilities (or from what there is of them)."""
     return jnp.argmax(jnp.cumsum(likely) > uniforms.follow)
-
-
-def greedy(setup: LearningSetup, trial: Trial, obs: Observation) -> DiscreteAction:
-    """What the method does in a test: no exploration, the arm that proved best."""
-    advice, arm = setup.advise(obs), setup.method.leader.best(trial.behaviour)
-    phi = setup.phi(trial, obs, advice)
-    return jnp.argmax(preferences(setup, trial, obs, advice, phi, arm))
-
-
-def greedy_in(setup: LearningSetup, trial: Trial, rows: Array) -> Int[Array, " rows"]:
-    """The same in each of many states."""
-    return jax.vmap(partial(greedy, setup, trial))(rows)
 
 
 def observe(

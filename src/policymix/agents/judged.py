@@ -16,8 +16,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.agents.base import AbstractAgent, Experience, Uniforms, anything
+from policymix.agents.goals import GoalModel
 from policymix.agents.heads import AbstractHeads
 from policymix.core.kernels import as_float
+from policymix.core.networks import MLP, OptimiserState
 from policymix.core.returns import Returns, no_returns, note_reward, spread
 from policymix.core.types import (
     DiscreteAction,
@@ -35,6 +37,7 @@ class JudgedState(NamedTuple):
     own: Any
     judges: Any
     student: Any
+    goals: OptimiserState[MLP] | None
     returns: Returns
 
 
@@ -79,33 +82,36 @@ class Judged(AbstractAgent[JudgedState]):
     own: AbstractHeads
     heads: AbstractHeads
     student: AbstractHeads
+    goals: GoalModel | None
     discount: Scalar = eqx.field(converter=as_float)
     own_heads: int = eqx.field(static=True, default=4)
     judges: int = eqx.field(static=True, default=4)
     caution: Scalar = eqx.field(converter=as_float, default=2.0)
+    unit: Scalar = eqx.field(converter=as_float, default=1.0)
 
     @property
     def replays(self) -> bool:
         return True
 
     def init(self, key: Key) -> JudgedState:
-        own, judges, student = jax.random.split(key, 3)
+        own, judges, student, goals = jax.random.split(key, 4)
         return JudgedState(
             self.own.init(own, self.own_heads),
             self.heads.init(judges, self.judges),
             self.student.init(student, 1),
+            None if self.goals is None else self.goals.init(goals),
             no_returns(),
         )
 
     def own_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
         """The mean of the own heads."""
-        return jnp.mean(self.own.values(state.own, spread(state.returns), obs), 0)
+        return jnp.mean(self.own.values(state.own, self.unit * spread(state.returns), obs), 0)
 
     def ruled(
         self, state: JudgedState, obs: Observation, phi: Float[Array, " actions"]
     ) -> Int[Array, ""]:
         """What the rule does."""
-        judged = self.heads.values(state.judges, spread(state.returns), obs)
+        judged = self.heads.values(state.judges, self.unit * spread(state.returns), obs)
         tried = self.heads.tried(state.judges, obs)
         return rule(self.own_values(state, obs), judged, tried, phi, self.caution)
 
@@ -128,7 +134,7 @@ class Judged(AbstractAgent[JudgedState]):
         del advice
         return self.own_values(state, obs)
 
-    def learned_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
+    def alone_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
         """The student's preferences."""
         return self.student.values(state.student, jnp.ones(()), obs)[0]
 
@@ -152,7 +158,7 @@ class Judged(AbstractAgent[JudgedState]):
         self, state: JudgedState, step: Transition, next_phi: Float[Array, " actions"]
     ) -> tuple[Float[Array, " own"], Float[Array, " judges"]]:
         """r + γ Q⁻(s', a'): the own heads' best action, and the rule's for judges."""
-        unit, obs = spread(state.returns), step.next_obs
+        unit, obs = self.unit * spread(state.returns), step.next_obs
         own = jnp.mean(self.own.values(state.own, unit, obs), axis=0)
         older_own = self.own.older(state.own, unit, obs)
         older_judges = self.heads.older(state.judges, unit, obs)
@@ -163,6 +169,26 @@ class Judged(AbstractAgent[JudgedState]):
             step.reward + goes_on * older_own[:, jnp.argmax(own)],
             step.reward + goes_on * older_judges[:, ruled],
         )
+
+    def imagine(
+        self,
+        state: JudgedState,
+        obs: Observation,
+        places: Float[Array, "actions obs"],
+    ) -> Float[Array, "own actions"]:
+        """Targets of the own heads had each action been taken."""
+        assert self.goals is not None
+        assert state.goals is not None
+        network, unit = state.goals.parameters, self.unit * spread(state.returns)
+
+        def one(action: Array, place: Observation) -> Float[Array, " own"]:
+            reward, ends = self.goals(network, obs, action, place)
+            own = jnp.mean(self.own.values(state.own, unit, place), axis=0)
+            future = self.own.older(state.own, unit, place)[:, jnp.argmax(own)]
+            goes_on = jax.nn.sigmoid(-ends)
+            return unit * reward + self.discount * goes_on * future
+
+        return jax.vmap(one, out_axes=1)(jnp.arange(len(places)), places)
 
     def update(
         self, state: JudgedState, experience: Experience
@@ -179,7 +205,7 @@ class Judged(AbstractAgent[JudgedState]):
             self.discount,
         )
         state = state._replace(returns=returns)
-        unit = spread(returns)
+        unit = self.unit * spread(returns)
         own, judged = jax.vmap(self.targets, (None, 0, 0))(
             state, batch, experience.next_phi
         )
@@ -188,9 +214,16 @@ class Judged(AbstractAgent[JudgedState]):
             state, batch.obs, experience.phi, experience.option
         )
         lesson = jax.nn.one_hot(jnp.argmax(taken, axis=1), self.heads.outputs)
-        owned, loss = self.own.fit(
-            state.own, unit, batch.obs, own[..., None] * taught[:, None], taught
-        )
+        targets, known = own[..., None] * taught[:, None], taught
+        goals = state.goals
+        if self.goals is not None and goals is not None:
+            assert experience.imagined is not None
+            places, belief = experience.imagined
+            imagined = jax.vmap(self.imagine, (None, 0, 0))(state, batch.obs, places)
+            targets = jnp.where(taught[:, None] > 0.0, targets, imagined)
+            known = jnp.where(taught > 0.0, 1.0, belief[:, None])
+            goals = self.goals.update(goals, batch, unit)
+        owned, loss = self.own.fit(state.own, unit, batch.obs, targets, known)
         judges, judging = self.heads.fit(
             state.judges, unit, batch.obs, judged[..., None] * taught[:, None], taught
         )
@@ -201,7 +234,7 @@ class Judged(AbstractAgent[JudgedState]):
             lesson[:, None],
             jnp.ones_like(lesson),
         )
-        return JudgedState(owned, judges, student, returns), loss + judging + learning
+        return JudgedState(owned, judges, student, goals, returns), loss + judging + learning
 
     def refresh(self, state: JudgedState) -> JudgedState:
         return state._replace(

@@ -19,9 +19,9 @@ from policymix.core.errors import PolicymixError
 from policymix.core.settings import DEFAULTS, Settings
 from policymix.methods.recipes import METHODS
 from policymix.reports.analysis import measure
-from policymix.reports.claims import show
 from policymix.reports.results import read_results
 from policymix.reports.tables import share
+from policymix.reports.verdicts import show
 
 from support.known import PAPER, STUDIES
 from support.made_runs import spread, toward, write_domain

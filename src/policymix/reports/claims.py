@@ -147,10 +147,13 @@ def claims(results: Results, everything: Sequence[Results] = ()) -> list[Verdict
     Args:
         results: of the domain.
         everything: all results of the report, a domain's twin among them.
+
+    Where only some methods are compared, what the paper claims is not asked.
     """
     study = results.study
-    verdicts = [trusts_the_right_source(results)] if study.truth else []
+    verdicts = []
     if not study.methods:
+        verdicts += [trusts_the_right_source(results)] * bool(study.truth)
         verdicts += [ask(results) for ask in (beats_all, beats_mapse, ends_as_well)]
         verdicts.append(beats(results, "MAPSE outperforms UCB", "mapse", "ucb"))
     verdicts += [CLAIMS[name](results) for name in study.claims]

@@ -23,6 +23,8 @@ from policymix.storage.folders import write_file
 from policymix.storage.records import read_settings
 
 PAGE, TABLE, FIGURES = "report.html", "summary.csv", "figures"
+NAMED = 5
+"""Domains, at most, that the title of a page names."""
 
 
 def report(place: Path, command: str, told: Callable[[str], None]) -> Path:
@@ -42,7 +44,7 @@ def report(place: Path, command: str, told: Callable[[str], None]) -> Path:
     tables = {results.domain: measure(results) for results in everything}
     write_file(place / TABLE, table_of(everything, tables))
     data = {
-        "title": "policymix: " + ", ".join(results.title for results in everything),
+        "title": title_of(everything),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": command,
         "notes": [note for results in everything for note in notes_of(results)],
@@ -61,6 +63,13 @@ def report(place: Path, command: str, told: Callable[[str], None]) -> Path:
     told("page")
     write_file(place / PAGE, render(data).encode())
     return place / PAGE
+
+
+def title_of(everything: Sequence[Results]) -> str:
+    """The domains by name, as long as they fit."""
+    if len(everything) > NAMED:
+        return f"policymix: {len(everything)} domains"
+    return "policymix: " + ", ".join(results.title for results in everything)
 
 
 def draw_all(results: Results, folder: Path) -> list[tuple[str, str]]:

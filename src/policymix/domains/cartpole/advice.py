@@ -76,7 +76,7 @@ def wrong_throughout(library: SourceLibrary) -> SourceLibrary:
 def throwing(shift: State) -> NetworkDynamics:
     """Action k moves a state by k + 1 times the shift: one linear layer."""
     actions = 1 + jnp.arange(len(CartPole().fractions))
-    weight = jnp.hstack([jnp.eye(4), shift[:, None] * actions])
+    weight = jnp.hstack([jnp.eye(4), jnp.outer(shift, actions)])
     return NetworkDynamics(MLP((weight,), (jnp.zeros(4),)), Identity())
 
 

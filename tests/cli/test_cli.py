@@ -139,7 +139,7 @@ def test_help_names_every_domain_and_group(monkeypatch, capsys):
         kinds = set(registry.GROUPS["advice"])
         assert set(registry.domain_names()) - kinds <= named, words
         assert kinds & named, words
-    printed = page(monkeypatch, capsys, "reproduce", "--help", columns=200)
+    printed = sentence(page(monkeypatch, capsys, "reproduce", "--help", columns=200))
     for group, domains in registry.GROUPS.items():
         assert f"{group}: {', '.join(domains)}" in printed
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -93,8 +94,8 @@ def test_nothing_but_policies_is_changed_unless_all_is_wrong(tasks, name):
 
 def test_a_useless_model_moves_by_its_shift_times_the_action(tasks):
     for model in parts(tasks["cartpole-useless"], "dynamics"):
-        obs = np.array([0.1, -0.2, 0.05, 0.3], np.float32)
-        moves = [np.asarray(model(obs, np.int32(a))) - obs for a in range(4)]
+        obs = jnp.array([0.1, -0.2, 0.05, 0.3])
+        moves = [np.asarray(model(obs, action) - obs) for action in jnp.arange(4)]
         for action, move in enumerate(moves):
             np.testing.assert_allclose(move, (action + 1) * moves[0], atol=1e-5)
         assert np.abs(moves[0]).max() > 0.1

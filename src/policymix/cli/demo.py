@@ -11,10 +11,11 @@ from policymix.environments.registry import DEMO
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.reproduce import keep_note, run_all
 from policymix.reports.analysis import areas, ends, ends_alone
-from policymix.reports.claims import number, trusts_the_right_source
+from policymix.reports.claims import trusts_the_right_source
 from policymix.reports.report import make_report
 from policymix.reports.results import Results, read_results
 from policymix.reports.statistics import standard_error
+from policymix.reports.verdicts import number
 from policymix.training.task import TransferTask, load_task, prepare
 
 EARLY = 2_000

@@ -206,6 +206,8 @@ class Contest(AbstractLeader):
     )
     share: Scalar = eqx.field(converter=as_float, default=0.5)
     keep: Scalar = eqx.field(converter=as_float, default=0.8)
+    led: Scalar = eqx.field(converter=as_float, default=0.5)
+    forced: Scalar = eqx.field(converter=as_float, default=-1.0)
 
     def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
         """ε falls with the episodes that the own values led; others have a limit."""
@@ -216,32 +218,27 @@ class Contest(AbstractLeader):
     def doubts(self, state: BehaviourState) -> Float[Array, " ways"]:
         """How far each mean may be off."""
         counts = jnp.maximum(state.counts, 1e-9)
-        low, high = state.range
-        first = jnp.where(high > low, high - low, 0.0) * self.keep**state.tries
-        return (jnp.sqrt(jnp.maximum(state.squares, 0.0)) / counts + first)[:WAYS]
+        return (jnp.sqrt(jnp.maximum(state.squares, 0.0)) / counts)[:WAYS]
 
     def best(self, state: BehaviourState) -> Int[Array, ""]:
         """The first, until another is better beyond doubt; then the best of them."""
         doubts, means = self.doubts(state), state.means[:WAYS]
         proved = means - means[FOLLOW] > jnp.hypot(doubts, doubts[FOLLOW])
-        proved &= state.tries[:WAYS] > 0.0
+        proved &= state.tries[:WAYS] > 1.0
         scores = jnp.where(proved, means, -jnp.inf)
-        return jnp.where(jnp.any(proved), jnp.argmax(scores), FOLLOW)
+        found = jnp.where(jnp.any(proved), jnp.argmax(scores), FOLLOW)
+        return jnp.where(self.forced < 0, found, self.forced.astype(int))
 
     def pick(
         self, state: BehaviourState, epsilon: Scalar, uniforms: Float[Array, " arms"]
     ) -> Int[Array, ""]:
-        """The own values when they are due; else a draw of which may be the best."""
+        """The own values when they are due; else all in turn, or the best explores."""
         del epsilon
         due = state.steps[WAYS + OWN] < self.share * jnp.sum(state.steps)
-        normal = jax.scipy.special.ndtri(jnp.clip(uniforms[:WAYS], 1e-6, 1.0 - 1e-6))
-        scores = state.means[:WAYS] + self.doubts(state) * normal
-        scores = jnp.where(state.tries[:WAYS] > 0.0, scores, jnp.inf)
-        explores = (uniforms[WAYS] < 0.5) & jnp.all(state.tries[:WAYS] > 0.0)
-        led = WAYS + jnp.argmax(scores[:OWN])
-        return jnp.where(
-            due, WAYS + OWN, jnp.where(explores, led, jnp.argmax(scores))
-        )
+        turn = jnp.argmin(state.tries[:WAYS])
+        explores = uniforms[0] < self.led
+        other = jnp.where(explores, WAYS + self.best(state), turn)
+        return jnp.where(due & (state.episode > 1), WAYS + OWN, other)
 
     def shares(self, epsilon: Scalar) -> tuple[Real, Real]:
         """An arm's past fades with its own episodes."""

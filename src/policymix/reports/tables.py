@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from policymix.reports.analysis import SHARES, Measures, scale_of
-from policymix.reports.claims import number, show
 from policymix.reports.results import Results
 from policymix.reports.statistics import Interval
+from policymix.reports.verdicts import number, show
 
 
 class Column(NamedTuple):

@@ -20,6 +20,7 @@ from policymix.environments.base import Family
 from policymix.environments.copies import DomainTasks, Policy
 from policymix.environments.domain import Domain, Played
 from policymix.environments.episodes import play
+from policymix.environments.study import ADVICE_METHODS, Study
 from policymix.sources.dynamics import NetworkDynamics
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
@@ -75,7 +76,7 @@ def wrong_throughout(library: SourceLibrary) -> SourceLibrary:
 def throwing(shift: State) -> NetworkDynamics:
     """Action k moves a state by k + 1 times the shift: one linear layer."""
     actions = 1 + jnp.arange(len(CartPole().fractions))
-    weight = jnp.hstack([jnp.eye(4), shift[:, None] * actions])
+    weight = jnp.hstack([jnp.eye(4), jnp.outer(shift, actions)])
     return NetworkDynamics(MLP((weight,), (jnp.zeros(4),)), Identity())
 
 
@@ -105,22 +106,23 @@ ADVICE_STUDY = replace(
     looks=(0, 1_000, 2_500, 10_000),
     shown=(0, 1_000, 2_500, 10_000),
     sweeps={},
+    methods=ADVICE_METHODS,
     claims=(),
 )
 
 
-def variant(name: str, title: str, **changes: Any) -> Domain:
+def variant(name: str, study: Study, **changes: Any) -> Domain:
     """CartPole under another name, with its shipped sources unless they change."""
-    study = replace(ADVICE_STUDY, title=f"Transfer-CartPole, {title}")
+    study = replace(study, title=f"Transfer-CartPole, {study.title}")
     usual: dict[str, Any] = {"home": CARTPOLE.name, "trainer": None, "study": study}
     return replace(CARTPOLE, name=f"cartpole-{name}", **usual | changes)
 
 
-def paid(name: str, title: str, pay: float) -> Domain:
+def paid(name: str, pay: float, twin: str = "") -> Domain:
     """CartPole with another pay, scored in steps."""
     return variant(
         name,
-        title,
+        replace(ADVICE_STUDY, title=f"rewards of {pay:g}", twin=twin),
         family=partial(paid_family, pay),
         score=partial(steps_survived, pay=pay),
     )
@@ -128,19 +130,32 @@ def paid(name: str, title: str, pay: float) -> Domain:
 
 WEAK = variant(
     "weak",
-    "weak policies",
+    replace(
+        ADVICE_STUDY, title="weak policies", claims=("above-both", "ends-above-both")
+    ),
     shipped=files("policymix.domains.cartpole") / "weak",
     home=None,
     trainer="policymix.domains.cartpole.advice:train_weak",
 )
-RANDOM = variant("random", "random policies", alter=random_networks)
+RANDOM = variant(
+    "random",
+    replace(ADVICE_STUDY, title="random policies", claims=("tenth-above",)),
+    alter=random_networks,
+)
 USELESS = variant(
     "useless",
-    "random policies and wrong dynamics",
+    replace(
+        ADVICE_STUDY,
+        title="random policies and wrong dynamics",
+        truth="",
+        claims=("nearly-scratch",),
+    ),
     alter=wrong_throughout,
+    right=None,
     settings=replace(
         CARTPOLE.settings, own_model=True, shaped_rate=CARTPOLE.settings.learning_rate
     ),
 )
-CENTS = paid("cents", "rewards × 0.01", 0.01)
-DOLLARS = paid("dollars", "rewards × 100", 100.0)
+ONES = paid("ones", 1.0)
+CENTS = paid("cents", 0.01, twin=ONES.name)
+DOLLARS = paid("dollars", 100.0, twin=ONES.name)

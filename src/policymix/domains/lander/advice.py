@@ -11,6 +11,7 @@ from policymix.core.progress import Begin
 from policymix.domains.lander.experiment import LANDER
 from policymix.domains.lander.sources import JUDGES, POLICIES, Forlorn
 from policymix.environments.copies import HostTasks
+from policymix.environments.study import ADVICE_METHODS
 from policymix.sources.experts import SourceTask
 from policymix.sources.policies import GreedyPolicy
 from policymix.training.source_policy import train_policy
@@ -45,6 +46,12 @@ WEAK = replace(
     shipped=files("policymix.domains.lander") / "weak",
     trainer="policymix.domains.lander.advice:train_weak",
     study=replace(
-        LANDER.study, title="Transfer-SparseLunarLander, land trained for a fifth"
+        LANDER.study,
+        title="Transfer-SparseLunarLander, land trained for a fifth",
+        looks=(0, 5_000, 20_000, 50_000),
+        shown=(0, 5_000, 20_000, 50_000),
+        sweeps={},
+        methods=ADVICE_METHODS,
+        claims=("above-both", "ends-above-both"),
     ),
 )

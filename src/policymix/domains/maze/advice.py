@@ -11,6 +11,7 @@ import numpy as np
 
 from policymix.domains.maze.experiment import MAZE
 from policymix.environments.domain import Domain
+from policymix.environments.study import ADVICE_METHODS
 from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import table_policy
 
@@ -47,10 +48,12 @@ ADVICE_STUDY = replace(
     MAZE.study,
     looks=(0, 5_000, 20_000, 50_000),
     shown=(0, 5_000, 20_000, 50_000),
-    quick=(2, 20_000),
+    quick=(4, 50_000),
     drawings=None,
     sweeps={},
+    methods=ADVICE_METHODS,
     claims=(),
+    solved=(90.0, 40_000),
 )
 WRONG_ROOMS = replace(
     MAZE,
@@ -63,16 +66,22 @@ WRONG_ROOMS = replace(
 )
 
 
-def spoilt_maze(percent: int) -> Domain:
-    """The maze with so many of a hundred cells spoilt."""
+def spoilt_maze(percent: int, by: int) -> Domain:
+    """The maze with so many of a hundred cells spoilt, to be solved by so many samples.
+
+    The shortest way has 86 steps; 90 count as solved.
+    """
     title = f"Transfer-Maze, {percent} % of the advice random"
     return replace(
         WRONG_ROOMS,
         name=f"maze-spoilt-{percent}",
         alter=partial(spoilt, share=percent / 100),
-        study=replace(ADVICE_STUDY, title=title),
+        study=replace(ADVICE_STUDY, title=title, solved=(90.0, by)),
     )
 
 
-SPOILT_5, SPOILT_20 = spoilt_maze(5), spoilt_maze(20)
-SPOILT_50, SPOILT_100 = spoilt_maze(50), spoilt_maze(100)
+SPOILT_0 = spoilt_maze(0, by=10_000)
+SPOILT_5 = spoilt_maze(5, by=15_000)
+SPOILT_20 = spoilt_maze(20, by=40_000)
+SPOILT_50 = spoilt_maze(50, by=40_000)
+SPOILT_100 = spoilt_maze(100, by=40_000)

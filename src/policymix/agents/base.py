@@ -43,9 +43,6 @@ class Experience(NamedTuple):
     option: Int[Array, ""] | None = None
     phi: Float[Array, "batch actions"] | None = None
     next_phi: Float[Array, "batch actions"] | None = None
-    imagined: tuple[Float[Array, "batch actions obs"], Float[Array, " batch"]] | None = (
-        None
-    )
 
 
 class AbstractAgent(eqx.Module, Generic[State]):

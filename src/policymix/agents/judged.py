@@ -16,10 +16,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.agents.base import AbstractAgent, Experience, Uniforms, anything
-from policymix.agents.goals import GoalModel
 from policymix.agents.heads import AbstractHeads
 from policymix.core.kernels import as_float
-from policymix.core.networks import MLP, OptimiserState
 from policymix.core.returns import Returns, no_returns, note_reward, spread
 from policymix.core.types import (
     DiscreteAction,
@@ -37,7 +35,6 @@ class JudgedState(NamedTuple):
     own: Any
     judges: Any
     student: Any
-    goals: OptimiserState[MLP] | None
     returns: Returns
 
 
@@ -82,7 +79,6 @@ class Judged(AbstractAgent[JudgedState]):
     own: AbstractHeads
     heads: AbstractHeads
     student: AbstractHeads
-    goals: GoalModel | None
     discount: Scalar = eqx.field(converter=as_float)
     own_heads: int = eqx.field(static=True, default=4)
     judges: int = eqx.field(static=True, default=4)
@@ -94,12 +90,11 @@ class Judged(AbstractAgent[JudgedState]):
         return True
 
     def init(self, key: Key) -> JudgedState:
-        own, judges, student, goals = jax.random.split(key, 4)
+        own, judges, student = jax.random.split(key, 3)
         return JudgedState(
             self.own.init(own, self.own_heads),
             self.heads.init(judges, self.judges),
             self.student.init(student, 1),
-            None if self.goals is None else self.goals.init(goals),
             no_returns(),
         )
 
@@ -170,26 +165,6 @@ class Judged(AbstractAgent[JudgedState]):
             step.reward + goes_on * older_judges[:, ruled],
         )
 
-    def imagine(
-        self,
-        state: JudgedState,
-        obs: Observation,
-        places: Float[Array, "actions obs"],
-    ) -> Float[Array, "own actions"]:
-        """Targets of the own heads had each action been taken."""
-        assert self.goals is not None
-        assert state.goals is not None
-        network, unit = state.goals.parameters, self.unit * spread(state.returns)
-
-        def one(action: Array, place: Observation) -> Float[Array, " own"]:
-            reward, ends = self.goals(network, obs, action, place)
-            own = jnp.mean(self.own.values(state.own, unit, place), axis=0)
-            future = self.own.older(state.own, unit, place)[:, jnp.argmax(own)]
-            goes_on = jax.nn.sigmoid(-ends)
-            return unit * reward + self.discount * goes_on * future
-
-        return jax.vmap(one, out_axes=1)(jnp.arange(len(places)), places)
-
     def update(
         self, state: JudgedState, experience: Experience
     ) -> tuple[JudgedState, Scalar]:
@@ -214,16 +189,9 @@ class Judged(AbstractAgent[JudgedState]):
             state, batch.obs, experience.phi, experience.option
         )
         lesson = jax.nn.one_hot(jnp.argmax(taken, axis=1), self.heads.outputs)
-        targets, known = own[..., None] * taught[:, None], taught
-        goals = state.goals
-        if self.goals is not None and goals is not None:
-            assert experience.imagined is not None
-            places, belief = experience.imagined
-            imagined = jax.vmap(self.imagine, (None, 0, 0))(state, batch.obs, places)
-            targets = jnp.where(taught[:, None] > 0.0, targets, imagined)
-            known = jnp.where(taught > 0.0, 1.0, belief[:, None])
-            goals = self.goals.update(goals, batch, unit)
-        owned, loss = self.own.fit(state.own, unit, batch.obs, targets, known)
+        owned, loss = self.own.fit(
+            state.own, unit, batch.obs, own[..., None] * taught[:, None], taught
+        )
         judges, judging = self.heads.fit(
             state.judges, unit, batch.obs, judged[..., None] * taught[:, None], taught
         )
@@ -234,7 +202,7 @@ class Judged(AbstractAgent[JudgedState]):
             lesson[:, None],
             jnp.ones_like(lesson),
         )
-        return JudgedState(owned, judges, student, goals, returns), loss + judging + learning
+        return JudgedState(owned, judges, student, returns), loss + judging + learning
 
     def refresh(self, state: JudgedState) -> JudgedState:
         return state._replace(

@@ -207,6 +207,7 @@ class Contest(AbstractLeader):
     share: Scalar = eqx.field(converter=as_float, default=0.5)
     keep: Scalar = eqx.field(converter=as_float, default=0.8)
     led: Scalar = eqx.field(converter=as_float, default=0.5)
+    proof: Scalar = eqx.field(converter=as_float, default=1.0)
     forced: Scalar = eqx.field(converter=as_float, default=-1.0)
 
     def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
@@ -223,7 +224,7 @@ class Contest(AbstractLeader):
     def best(self, state: BehaviourState) -> Int[Array, ""]:
         """The first, until another is better beyond doubt; then the best of them."""
         doubts, means = self.doubts(state), state.means[:WAYS]
-        proved = means - means[FOLLOW] > jnp.hypot(doubts, doubts[FOLLOW])
+        proved = means - means[FOLLOW] > self.proof * jnp.hypot(doubts, doubts[FOLLOW])
         proved &= state.tries[:WAYS] > 1.0
         scores = jnp.where(proved, means, -jnp.inf)
         found = jnp.where(jnp.any(proved), jnp.argmax(scores), FOLLOW)

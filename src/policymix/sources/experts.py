@@ -16,14 +16,7 @@ from jaxtyping import Array, Float, PyTree
 
 from policymix.core.encoders import AbstractEncoder
 from policymix.core.kernels import AbstractKernel, Gaussian
-from policymix.core.types import (
-    Action,
-    Discrete,
-    DiscreteAction,
-    Observation,
-    Scalar,
-    TaskSpec,
-)
+from policymix.core.types import Action, Discrete, Observation, Scalar, TaskSpec
 from policymix.sources.dynamics import CoveredDynamics, LogDensity
 
 LEAST = -1e6
@@ -153,35 +146,6 @@ class Experts(eqx.Module):
         return evaluate(
             self.models, lambda model: self.likelihood_of(model, obs, action, next_obs)
         )
-
-    @property
-    def predict(self) -> bool:
-        """Whether every source says where an action leads, and places have distances."""
-        vectors = not isinstance(self.spec.observation, Discrete)
-        models = (stack.members[0] for stack in self.models)
-        return vectors and not any(isinstance(m, LogDensity) for m in models)
-
-    def imagine(
-        self,
-        obs: Observation,
-        action: DiscreteAction,
-        next_obs: Observation,
-        log_likelihoods: Float[Array, " n"],
-    ) -> tuple[Float[Array, "actions obs"], Scalar]:
-        """Where each action would have led, by the source that explains this step best.
-
-        And how far to believe it: the share of the step's change that it explains.
-        """
-        actions = jnp.arange(self.spec.action.n)  # pyright: ignore[reportAttributeAccessIssue]
-
-        def places(model: tuple[Callable, Callable]) -> Float[Array, "actions obs"]:
-            return jax.vmap(lambda a: jnp.asarray(model[0](obs, a)))(actions)
-
-        best = evaluate(self.models, places)[jnp.argmax(log_likelihoods)]
-        there = self.encoder(next_obs)
-        error = jnp.sum(jnp.square(self.encoder(best[action]) - there))
-        change = jnp.sum(jnp.square(self.encoder(obs) - there))
-        return best, jnp.maximum(1.0 - error / jnp.maximum(change, 1e-12), 0.0)
 
     def likelihood_of(
         self,

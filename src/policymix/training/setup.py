@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from policymix.agents.base import AbstractAgent, AbstractLearner
 from policymix.agents.caps import CAPS
 from policymix.agents.dqn import DQN
-from policymix.agents.goals import GoalModel
 from policymix.agents.heads import AbstractHeads, NetworkHeads, TableHeads
 from policymix.agents.judged import Judged
 from policymix.agents.q_learning import QLearning
@@ -175,24 +174,11 @@ def make_judged(experts: Experts, settings: Settings) -> Judged:
         own,
         heads,
         student,
-        make_goals(experts, settings),
         settings.discount,
         own_heads=half if settings.layers else 1,
         judges=settings.heads - half,
         caution=settings.caution,
         unit=settings.unit,
-    )
-
-
-def make_goals(experts: Experts, settings: Settings) -> GoalModel | None:
-    """What imagined steps are worth; None where sources cannot imagine any."""
-    if settings.layers is None or not experts.predict or not settings.imagines:
-        return None
-    return GoalModel(
-        value_encoder(experts),
-        experts.spec.observation.shape[0],
-        experts.spec.action.n,  # pyright: ignore[reportAttributeAccessIssue]
-        settings.layers,
     )
 
 

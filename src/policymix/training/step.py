@@ -7,7 +7,6 @@ learn    from replayed rows
 What is done in a test is in `greedy`.
 """
 
-import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -94,14 +93,7 @@ class LearningSetup(eqx.Module):
         n = self.num_sources
         likelihoods = (n,) if self.method.contextual else ()
         advice = (n * self.num_actions,) * 2 if self.keeps_advice else ()
-        size = self.num_actions * math.prod(self.spec.observation.shape)
-        imagined = (size, 1) if self.imagines else ()
-        return Layout(self.spec.observation, likelihoods + imagined + advice)
-
-    @property
-    def imagines(self) -> bool:
-        """Whether actions that were not taken are learned from as well."""
-        return isinstance(self.agent, Judged) and self.agent.goals is not None
+        return Layout(self.spec.observation, likelihoods + advice)
 
     def advise(self, obs: Observation) -> Float[Array, "n actions"]:
         """The sources' advice; none without sources."""
@@ -218,8 +210,6 @@ def observe(
     if method.contextual and setup.experts is not None:
         extras.append(setup.experts.log_likelihoods(trial.obs, action, next_obs))
         predicted = jnp.isfinite(extras[0])
-        if setup.imagines:
-            extras += setup.experts.imagine(trial.obs, action, next_obs, extras[0])
     if setup.keeps_advice:
         extras += [trial.advice, setup.advise(next_obs)]
     behaviour = method.leader.remember(
@@ -279,9 +269,6 @@ def learn(
                 next_phi=phi(batch.next_obs, next_advice),
                 option=method.leader.best(trial.behaviour),
             )
-        if setup.imagines:
-            places = extras[1].reshape(-1, setup.num_actions, *batch.obs.shape[1:])
-            experience = experience._replace(imagined=(places, extras[2][:, 0]))
     state, loss = agent.update(trial.agent, experience)
     fault = _note(trial.fault, jnp.array(3), jnp.isfinite(loss), step)
     trial = trial._replace(agent=state, fault=fault)

@@ -106,21 +106,25 @@ class NetworkHeads(AbstractHeads[DQNState]):
 
 
 class Tables(NamedTuple):
-    """Entries, how often each was taught, and what it is before."""
+    """Entries, and the doubts about them, of which less and less is left."""
 
     entries: Float[Array, "heads states outputs"]
-    counts: Float[Array, "states outputs"]
     doubts: Float[Array, "heads states outputs"]
+    """In units."""
+    left: Float[Array, "states outputs"]
+    """Share of what was there before the first lesson."""
 
 
 class TableHeads(AbstractHeads[Tables]):
-    """Tables that disagree about what was never tried.
+    """Tables that disagree about what was hardly ever tried.
 
     Args:
         num_states: rows of each table.
         num_outputs: its columns.
-        learning_rate: step towards each target; the first steps are averages.
-        initial: what is expected of an entry that was never taught …
+        learning_rate: α, the step towards the target of a new transition. Towards
+            those of remembered ones it is α²: who trusts a single target little should
+            not repeat it until it is believed.
+        initial: what is expected before the first lesson …
         doubt: … give or take so many units.
     """
 
@@ -136,15 +140,16 @@ class TableHeads(AbstractHeads[Tables]):
 
     def init(self, key: Key, count: int) -> Tables:
         shape = (self.num_states, self.num_outputs)
+        entries = jnp.full((count, *shape), self.initial)
         doubts = self.doubt * jax.random.normal(key, (count, *shape))
-        return Tables(jnp.zeros((count, *shape)), jnp.zeros(shape), doubts)
+        return Tables(entries, doubts, jnp.ones(shape))
 
     def values(self, state: Tables, unit: Scalar, obs: Int[Array, ""]) -> Values:
-        first = self.initial + unit * state.doubts[:, obs]
-        return jnp.where(state.counts[obs] > 0.0, state.entries[:, obs], first)
+        doubts = state.left[obs] * state.doubts[:, obs]
+        return state.entries[:, obs] + unit * doubts
 
     def tried(self, state: Tables, obs: Int[Array, ""]) -> Float[Array, " actions"]:
-        return (state.counts[obs] > 0.0).astype(float)
+        return (state.left[obs] < 1.0).astype(float)
 
     def older(self, state: Tables, unit: Scalar, obs: Int[Array, ""]) -> Values:
         return self.values(state, unit, obs)
@@ -157,22 +162,21 @@ class TableHeads(AbstractHeads[Tables]):
         targets: Float[Array, "batch heads outputs"],
         taught: Float[Array, "batch outputs"],
     ) -> tuple[Tables, Scalar]:
-        """Row after row; the n-th lesson counts 1/n, or the learning rate if greater."""
+        """Row after row; the first is new, the others are remembered."""
 
         def one(
-            state: Tables, row: tuple[Array, Array, Array]
+            state: Tables, row: tuple[Array, Array, Array, Array]
         ) -> tuple[Tables, Scalar]:
-            obs, target, taught = row
-            counts = state.counts[obs] + taught
-            rate = taught * jnp.maximum(
-                self.learning_rate, 1.0 / jnp.maximum(counts, 1.0)
-            )
-            error = target - state.entries[:, obs]
+            obs, target, taught, rate = row
+            error = taught * (target - state.entries[:, obs])
             entries = state.entries.at[:, obs].add(rate * error)
-            state = Tables(entries, state.counts.at[obs].set(counts), state.doubts)
-            return state, jnp.sum(taught * jnp.square(error / unit))
+            left = state.left.at[obs].multiply(1.0 - rate * taught)
+            state = Tables(entries, state.doubts, left)
+            return state, jnp.sum(jnp.square(error / unit))
 
-        state, losses = jax.lax.scan(one, state, (obs, targets, taught))
+        rates = jnp.full(len(taught), self.learning_rate**2)
+        rates = rates.at[0].set(self.learning_rate)
+        state, losses = jax.lax.scan(one, state, (obs, targets, taught, rates))
         return state, jnp.mean(losses)
 
     def refresh(self, state: Tables) -> Tables:

@@ -121,7 +121,7 @@ class Judged(AbstractAgent[JudgedState]):
         own = self.own_values(state, obs)
         ruled = jax.nn.one_hot(self.ruled(state, obs, phi), phi.size)
         advice = jnp.where(jnp.sum(phi) < 0.5, own, phi)
-        return jnp.stack([advice, ruled, own])[arm % 3]
+        return jnp.stack([advice, ruled, own, own])[arm]
 
     def action_values(
         self, state: JudgedState, obs: Observation, advice: Float[Array, "n actions"]

@@ -63,15 +63,11 @@ class Settings:
     """Steps of Adam on each batch of the mixture."""
     heads: int = 8
     """Value functions of `mars`: half of them pick its own action, half judge it."""
-    caution: float = 2.0
+    caution: float = 1.0
     """β: of how many deviations the judges' mean must be for the own action."""
     unit: float = 1.0
     keep: float = 0.8
-    led: float = 0.5
     forced: float = -1.0
-    proof: float = 1.0
-    own_share: float = 0.5
-    """Share of the samples in which `mars` explores as if it had no sources."""
     scale: float = 2.0
     """Weight c of the potential; it competes with differences of values."""
     guidance: float = 0.0

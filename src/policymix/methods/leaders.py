@@ -181,70 +181,49 @@ class Softmax(AbstractLeader):
         return untried_first(state, greed * merits(state) + gumbel)
 
 
-FOLLOW, RULE, OWN = range(3)
-"""Ways to behave in a `Contest`; as arms they come twice: to be judged, to explore."""
-WAYS = 3
+FOLLOW, RULE, OWN, EXPLORE, AROUND = range(5)
+"""Arms of a `Contest`."""
 LEAD = 0.1
-"""The most that is explored in episodes which sources have a say in."""
 
 
 class Contest(AbstractLeader):
-    """The advice, the rule or the own values, whichever returns most.
+    """The advice, the rule or the own values: all lead in turn, returns say who is best.
 
-    A share of the steps is left to the own values, which explore as if there were no
-    sources, so that no advice, however bad, keeps one from learning. In half of the
-    other episodes nothing is explored: their returns decide, by Thompson's sampling.
+    A quarter of the steps belongs to each, and a quarter to the own values when they
+    explore as if there were no sources: no advice, however bad, can keep one from
+    learning. In the other three nothing is explored, so their returns are those that a
+    test would have.
 
     Args:
         advised: whether advice counts.
-        share: of the steps that the own values lead at least, exploring.
         keep: how much of an arm's past returns counts after each of its episodes.
     """
 
     advised: Float[Array, " arms"] = eqx.field(
-        converter=as_float, default=(1.0, 1.0, 0.0, 1.0, 1.0, 0.0)
+        converter=as_float, default=(1.0, 1.0, 0.0, 0.0, 1.0)
     )
-    share: Scalar = eqx.field(converter=as_float, default=0.5)
     keep: Scalar = eqx.field(converter=as_float, default=0.8)
-    led: Scalar = eqx.field(converter=as_float, default=0.5)
-    proof: Scalar = eqx.field(converter=as_float, default=1.0)
     forced: Scalar = eqx.field(converter=as_float, default=-1.0)
 
     def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
-        """ε falls with the episodes that the own values led; others have a limit."""
-        own = epsilon(state.tries[WAYS + OWN])
-        limited = jnp.where(state.arm == WAYS + OWN, own, jnp.minimum(own, LEAD))
-        return jnp.where(state.arm < WAYS, 0.0, limited)
-
-    def doubts(self, state: BehaviourState) -> Float[Array, " ways"]:
-        """How far each mean may be off."""
-        counts = jnp.maximum(state.counts, 1e-9)
-        return (jnp.sqrt(jnp.maximum(state.squares, 0.0)) / counts)[:WAYS]
+        """Only exploring episodes do, and ε falls with their number."""
+        own = epsilon(state.tries[EXPLORE])
+        shares = jnp.stack([0.0, 0.0, 0.0, own, jnp.minimum(own, LEAD)])
+        return shares[state.arm]
 
     def best(self, state: BehaviourState) -> Int[Array, ""]:
-        """The first, until another is better beyond doubt; then the best of them."""
-        doubts, means = self.doubts(state), state.means[:WAYS]
-        proved = means - means[FOLLOW] > self.proof * jnp.hypot(doubts, doubts[FOLLOW])
-        proved &= state.tries[:WAYS] > 1.0
-        scores = jnp.where(proved, means, -jnp.inf)
-        found = jnp.where(jnp.any(proved), jnp.argmax(scores), FOLLOW)
+        """The highest mean; of equals the first."""
+        known = (state.tries > 1.0) | first_of(state)
+        means = jnp.where(known, state.means, -jnp.inf)
+        found = jnp.argmax(means[:EXPLORE])
         return jnp.where(self.forced < 0, found, self.forced.astype(int))
 
     def pick(
         self, state: BehaviourState, epsilon: Scalar, uniforms: Float[Array, " arms"]
     ) -> Int[Array, ""]:
-        """The own values when they are due; else all in turn, or the best explores."""
-        del epsilon
-        due = state.steps[WAYS + OWN] < self.share * jnp.sum(state.steps)
-        turn = jnp.argmin(state.tries[:WAYS])
-        explores = uniforms[0] < self.led
-        other = jnp.where(explores, WAYS + self.best(state), turn)
-        return jnp.where(due & (state.episode > 1), WAYS + OWN, other)
-
-    def shares(self, epsilon: Scalar) -> tuple[Real, Real]:
-        """An arm's past fades with its own episodes."""
-        del epsilon
-        return self.keep, 1.0
+        """The arm that has led the fewest steps."""
+        del epsilon, uniforms
+        return jnp.argmin(state.steps)
 
     def remember(
         self,
@@ -255,8 +234,8 @@ class Contest(AbstractLeader):
         uniforms: Float[Array, " arms"],
     ) -> BehaviourState:
         going = state._replace(elapsed=state.elapsed + 1, total=state.total + reward)
-        keep = jnp.where(jnp.arange(2 * WAYS) == state.arm, self.keep, 1.0)
-        over = credit(state, going.total, keep, 1.0)
+        led = jnp.arange(state.steps.size) == state.arm
+        over = credit(state, going.total, jnp.where(led, self.keep, 1.0), 1.0)
         over = over._replace(arm=self.pick(over, epsilon, uniforms))
         return jax.tree.map(lambda a, b: jnp.where(ended, a, b), over, going)
 

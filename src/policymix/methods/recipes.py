@@ -48,7 +48,7 @@ def scratch(given: Given) -> Method:
 def mars(given: Given) -> Method:
     """The mixture's advice, but where judges are sure of the learner's own action."""
     return Method(
-        ByMixture(), leader=Contest(share=given.settings.own_share, keep=given.settings.keep, led=given.settings.led, forced=given.settings.forced, proof=given.settings.proof), judged=True
+        ByMixture(), leader=Contest(keep=given.settings.keep, forced=given.settings.forced), judged=True
     )
 
 

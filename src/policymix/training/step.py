@@ -147,7 +147,8 @@ def preferences(
     """What decides: the learner's values, and c·Φ if this arm takes advice."""
     method = setup.method
     if isinstance(setup.agent, Judged):
-        return setup.agent.preferences(trial.agent, obs, phi, arm)
+        best = method.leader.best(trial.behaviour)
+        return setup.agent.preferences(trial.agent, obs, phi, jnp.where(arm == 4, best, arm))
     values = setup.agent.action_values(trial.agent, obs, advice)
     scale = method.leader.advised[arm] * method.scale
     return decision_values(method.form, method.own * values, phi, scale)

@@ -174,7 +174,7 @@ class TableHeads(AbstractHeads[Tables]):
             state = Tables(entries, state.doubts, left)
             return state, jnp.sum(jnp.square(error / unit))
 
-        rates = jnp.full(len(taught), self.learning_rate**2)
+        rates = jnp.full(len(taught), self.learning_rate**3)
         rates = rates.at[0].set(self.learning_rate)
         state, losses = jax.lax.scan(one, state, (obs, targets, taught, rates))
         return state, jnp.mean(losses)

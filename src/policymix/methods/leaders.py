@@ -10,6 +10,7 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.core.kernels import as_float
@@ -184,6 +185,7 @@ class Softmax(AbstractLeader):
 FOLLOW, RULE, OWN, EXPLORE, AROUND = range(5)
 """Arms of a `Contest`."""
 LEAD = 0.1
+SHARES = np.array([1.0, 1.0, 1.0, 2.0, 1.0])
 
 
 class Contest(AbstractLeader):
@@ -223,7 +225,7 @@ class Contest(AbstractLeader):
     ) -> Int[Array, ""]:
         """The arm that has led the fewest steps."""
         del epsilon, uniforms
-        return jnp.argmin(state.steps)
+        return jnp.argmin(state.steps / SHARES)
 
     def remember(
         self,

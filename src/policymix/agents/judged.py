@@ -4,8 +4,8 @@ In every state there are two candidates: the own action, which own values like b
 the advised one. The judges say by how much the own action is better, and it is taken
 where they are sure of it: where the mean of that difference is more than β of its
 deviations. They learn what this very rule earns, so they begin with the worth of the
-advice and rise as the rule departs from it. The student imitates the rule and needs no
-source.
+advice and rise as the rule departs from it. The student imitates whatever is best so
+far and needs no source.
 """
 
 from typing import Any, NamedTuple
@@ -55,6 +55,7 @@ def rule(
     Args:
         own: values that pick the own action.
         judged: values by every judge.
+        tried: actions that the judges know; nobody is sure of another.
         phi: Φ(s, ·). Where less than half of the belief is with sources, there is no
             advice.
         caution: β.
@@ -69,10 +70,12 @@ class Judged(AbstractAgent[JudgedState]):
     """The agent of `mars`.
 
     Args:
-        heads: how values are kept.
+        own: values that pick the own action.
+        heads: values of the judges.
+        student: preferences of what is to be imitated.
         discount: γ.
-        own_heads: whose mean are the own values.
-        judges: how many.
+        own_heads: the own values are the mean of so many.
+        judges: how many there are.
         caution: β.
     """
 
@@ -82,8 +85,7 @@ class Judged(AbstractAgent[JudgedState]):
     discount: Scalar = eqx.field(converter=as_float)
     own_heads: int = eqx.field(static=True, default=4)
     judges: int = eqx.field(static=True, default=4)
-    caution: Scalar = eqx.field(converter=as_float, default=2.0)
-    unit: Scalar = eqx.field(converter=as_float, default=1.0)
+    caution: Scalar = eqx.field(converter=as_float, default=1.5)
 
     @property
     def replays(self) -> bool:
@@ -100,13 +102,13 @@ class Judged(AbstractAgent[JudgedState]):
 
     def own_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
         """The mean of the own heads."""
-        return jnp.mean(self.own.values(state.own, self.unit * spread(state.returns), obs), 0)
+        return jnp.mean(self.own.values(state.own, spread(state.returns), obs), 0)
 
     def ruled(
         self, state: JudgedState, obs: Observation, phi: Float[Array, " actions"]
     ) -> Int[Array, ""]:
         """What the rule does."""
-        judged = self.heads.values(state.judges, self.unit * spread(state.returns), obs)
+        judged = self.heads.values(state.judges, spread(state.returns), obs)
         tried = self.heads.tried(state.judges, obs)
         return rule(self.own_values(state, obs), judged, tried, phi, self.caution)
 
@@ -115,13 +117,13 @@ class Judged(AbstractAgent[JudgedState]):
         state: JudgedState,
         obs: Observation,
         phi: Float[Array, " actions"],
-        arm: Int[Array, ""],
+        way: Int[Array, ""],
     ) -> Float[Array, " actions"]:
         """What one of the three ways to behave prefers: advice, rule, own values."""
         own = self.own_values(state, obs)
         ruled = jax.nn.one_hot(self.ruled(state, obs, phi), phi.size)
         advice = jnp.where(jnp.sum(phi) < 0.5, own, phi)
-        return jnp.stack([advice, ruled, own, own])[arm]
+        return jnp.stack([advice, ruled, own])[way]
 
     def action_values(
         self, state: JudgedState, obs: Observation, advice: Float[Array, "n actions"]
@@ -152,8 +154,8 @@ class Judged(AbstractAgent[JudgedState]):
     def targets(
         self, state: JudgedState, step: Transition, next_phi: Float[Array, " actions"]
     ) -> tuple[Float[Array, " own"], Float[Array, " judges"]]:
-        """r + γ Q⁻(s', a'): the own heads' best action, and the rule's for judges."""
-        unit, obs = self.unit * spread(state.returns), step.next_obs
+        """Targets r + γ Q⁻(s', a'): a' is the best own action, and the rule's for judges."""
+        unit, obs = spread(state.returns), step.next_obs
         own = jnp.mean(self.own.values(state.own, unit, obs), axis=0)
         older_own = self.own.older(state.own, unit, obs)
         older_judges = self.heads.older(state.judges, unit, obs)
@@ -180,7 +182,7 @@ class Judged(AbstractAgent[JudgedState]):
             self.discount,
         )
         state = state._replace(returns=returns)
-        unit = self.unit * spread(returns)
+        unit = spread(returns)
         own, judged = jax.vmap(self.targets, (None, 0, 0))(
             state, batch, experience.next_phi
         )

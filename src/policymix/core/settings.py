@@ -63,11 +63,9 @@ class Settings:
     """Steps of Adam on each batch of the mixture."""
     heads: int = 8
     """Value functions of `mars`: half of them pick its own action, half judge it."""
-    caution: float = 1.0
-    """β: of how many deviations the judges' mean must be for the own action."""
-    unit: float = 1.0
-    keep: float = 0.8
-    forced: float = -1.0
+    caution: float = 1.5
+    """β of `mars`: how many deviations above zero the judges' mean must be before its
+    own action is taken instead of the advised one."""
     scale: float = 2.0
     """Weight c of the potential; it competes with differences of values."""
     guidance: float = 0.0

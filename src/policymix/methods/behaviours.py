@@ -32,8 +32,6 @@ class BehaviourState(NamedTuple):
     """Returns of every arm, recent ones counting most."""
     counts: Float[Array, " arms"]
     """How many returns each mean stands for."""
-    squares: Float[Array, " arms"]
-    """Of the differences of those returns from their means, summed."""
     tries: Float[Array, " arms"]
     """Episodes that each arm has led …"""
     steps: Float[Array, " arms"]

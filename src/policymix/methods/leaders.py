@@ -10,7 +10,6 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.core.kernels import as_float
@@ -38,6 +37,10 @@ class AbstractLeader(eqx.Module):
         del epsilon
         return 1.0, 1.0
 
+    def way(self, state: BehaviourState) -> Int[Array, ""]:
+        """How this episode is led: its arm, where every arm is a way of its own."""
+        return state.arm
+
     def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
         """ε in this episode."""
         return epsilon(state.episode)
@@ -53,7 +56,6 @@ class AbstractLeader(eqx.Module):
             arm=zero,
             means=jnp.zeros(arms),
             counts=jnp.zeros(arms),
-            squares=jnp.zeros(arms),
             tries=jnp.zeros(arms),
             steps=jnp.zeros(arms),
             range=jnp.array([jnp.inf, -jnp.inf]),
@@ -182,66 +184,6 @@ class Softmax(AbstractLeader):
         return untried_first(state, greed * merits(state) + gumbel)
 
 
-FOLLOW, RULE, OWN, EXPLORE, AROUND = range(5)
-"""Arms of a `Contest`."""
-LEAD = 0.1
-SHARES = np.array([1.0, 1.0, 1.0, 2.0, 1.0])
-
-
-class Contest(AbstractLeader):
-    """The advice, the rule or the own values: all lead in turn, returns say who is best.
-
-    A quarter of the steps belongs to each, and a quarter to the own values when they
-    explore as if there were no sources: no advice, however bad, can keep one from
-    learning. In the other three nothing is explored, so their returns are those that a
-    test would have.
-
-    Args:
-        advised: whether advice counts.
-        keep: how much of an arm's past returns counts after each of its episodes.
-    """
-
-    advised: Float[Array, " arms"] = eqx.field(
-        converter=as_float, default=(1.0, 1.0, 0.0, 0.0, 1.0)
-    )
-    keep: Scalar = eqx.field(converter=as_float, default=0.8)
-    forced: Scalar = eqx.field(converter=as_float, default=-1.0)
-
-    def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
-        """Only exploring episodes do, and ε falls with their number."""
-        own = epsilon(state.tries[EXPLORE])
-        shares = jnp.stack([0.0, 0.0, 0.0, own, jnp.minimum(own, LEAD)])
-        return shares[state.arm]
-
-    def best(self, state: BehaviourState) -> Int[Array, ""]:
-        """The highest mean; of equals the first."""
-        known = (state.tries > 1.0) | first_of(state)
-        means = jnp.where(known, state.means, -jnp.inf)
-        found = jnp.argmax(means[:EXPLORE])
-        return jnp.where(self.forced < 0, found, self.forced.astype(int))
-
-    def pick(
-        self, state: BehaviourState, epsilon: Scalar, uniforms: Float[Array, " arms"]
-    ) -> Int[Array, ""]:
-        """The arm that has led the fewest steps."""
-        del epsilon, uniforms
-        return jnp.argmin(state.steps / SHARES)
-
-    def remember(
-        self,
-        state: BehaviourState,
-        reward: Scalar,
-        ended: Bool[Array, ""],
-        epsilon: Scalar,
-        uniforms: Float[Array, " arms"],
-    ) -> BehaviourState:
-        going = state._replace(elapsed=state.elapsed + 1, total=state.total + reward)
-        led = jnp.arange(state.steps.size) == state.arm
-        over = credit(state, going.total, jnp.where(led, self.keep, 1.0), 1.0)
-        over = over._replace(arm=self.pick(over, epsilon, uniforms))
-        return jax.tree.map(lambda a, b: jnp.where(ended, a, b), over, going)
-
-
 def merits(state: BehaviourState) -> Float[Array, " arms"]:
     """Means as shares of the range of returns, in which zero is included.
 
@@ -276,7 +218,10 @@ def surest(state: BehaviourState, doubts: Float[Array, " arms"]) -> Int[Array, "
 
 
 def credit(
-    state: BehaviourState, total: Scalar, keep: Real, share: Real
+    state: BehaviourState,
+    total: Scalar,
+    keep: Real | Float[Array, " arms"],
+    share: Real,
 ) -> BehaviourState:
     """An episode has ended with this return, to the credit of the arm that led it."""
     leads = jnp.arange(state.counts.size) == state.arm
@@ -294,7 +239,6 @@ def credit(
         arm=state.arm,
         means=means,
         counts=counts,
-        squares=keep * state.squares + led * (total - state.means) * (total - means),
         tries=state.tries + leads,
         steps=state.steps + leads * (state.elapsed + 1),
         range=jnp.stack([jnp.minimum(low, total), jnp.maximum(high, total)]),

@@ -151,34 +151,34 @@ def make_learner(
 
 
 def make_judged(experts: Experts, settings: Settings) -> Judged:
-    """Half of the heads are own values, half judges."""
+    """Half of the heads judge, the others are own values; one table is enough of them.
+
+    Tables of own values have no doubts: what they expect at first makes them explore.
+    """
+    if settings.heads < 4:
+        raise PolicymixError(
+            f"heads is {settings.heads}: mars needs at least 4, half of them to judge"
+        )
     learner = make_learner(experts, settings, 0, settings.learning_rate)
+    count = settings.heads // 2
+    judges: AbstractHeads
     if isinstance(learner, DQN):
-        heads = NetworkHeads(replace(learner, double=True, huber=True))
-        student: AbstractHeads = heads
-        own: AbstractHeads = heads
+        judges = own = student = NetworkHeads(replace(learner, double=True, huber=True))
     else:
-        heads = TableHeads(
-            learner.num_states, learner.outputs, learner.learning_rate, learner.initial
-        )
-        own = TableHeads(
-            learner.num_states,
-            learner.outputs,
-            learner.learning_rate,
-            learner.initial,
-            doubt=0.0,
-        )
-        student = TableHeads(learner.num_states, learner.outputs, 1.0, doubt=0.0)
-    half = settings.heads // 2
+        assert isinstance(learner, QLearning)
+        size = (learner.num_states, learner.outputs)
+        rate, initial = learner.learning_rate, learner.initial
+        judges = TableHeads(*size, rate, initial)
+        own = TableHeads(*size, rate, initial, doubt=0.0)
+        student = TableHeads(*size, 1.0, doubt=0.0)
     return Judged(
         own,
-        heads,
+        judges,
         student,
         settings.discount,
-        own_heads=half if settings.layers else 1,
-        judges=settings.heads - half,
+        own_heads=settings.heads - count if settings.layers else 1,
+        judges=count,
         caution=settings.caution,
-        unit=settings.unit,
     )
 
 

@@ -144,11 +144,13 @@ def preferences(
     phi: Float[Array, " actions"],
     arm: Int[Array, ""],
 ) -> Float[Array, " actions"]:
-    """What decides: the learner's values, and c·Φ if this arm takes advice."""
+    """What decides: the learner's values, and c·Φ if this arm takes advice.
+
+    With judges the arm is one of three ways: advice, rule or own values.
+    """
     method = setup.method
     if isinstance(setup.agent, Judged):
-        best = method.leader.best(trial.behaviour)
-        return setup.agent.preferences(trial.agent, obs, phi, jnp.where(arm == 4, best, arm))
+        return setup.agent.preferences(trial.agent, obs, phi, way=arm)
     values = setup.agent.action_values(trial.agent, obs, advice)
     scale = method.leader.advised[arm] * method.scale
     return decision_values(method.form, method.own * values, phi, scale)
@@ -162,7 +164,8 @@ def choose(
     obs, advice = trial.obs, trial.advice
     phi = setup.phi(trial, obs, advice)
     epsilon = method.leader.explored(behaviour, setup.epsilon)
-    preferred = preferences(setup, trial, obs, advice, phi, behaviour.arm)
+    arm = method.leader.way(behaviour)
+    preferred = preferences(setup, trial, obs, advice, phi, arm)
     action, option = setup.agent.act(
         trial.agent, obs, advice, preferred, behaviour.option, epsilon, uniforms
     )
@@ -249,7 +252,7 @@ def learn(
         online: whether those that do not replay learn from the latest row alone.
     """
     method, agent, unpack = setup.method, setup.agent, setup.layout.unpack
-    if method.judged:
+    if method.judged:  # a table must know at once what it has just seen
         rows = jnp.concatenate([row[None], rows[1:]])
     replayed = jax.vmap(unpack)(rows)
     newest = jax.vmap(unpack)(row[None]) if online else replayed

@@ -18,7 +18,7 @@ from policymix.bridges.compiled_advice import compile_advice
 from policymix.core.errors import PolicymixError, SourceError
 from policymix.core.kernels import Gaussian
 from policymix.core.settings import Settings
-from policymix.core.types import Discrete, Space, TaskSpec
+from policymix.core.types import Box, Discrete, Space, TaskSpec
 from policymix.sources.checks import probe_observations
 from policymix.sources.library import SourceLibrary
 from policymix.sources.units import prepare_sources
@@ -118,6 +118,21 @@ class Advisor:
         self._check(advice, rows)
         return phi, slope
 
+    def advised(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The action to follow, and whether there is advice at all.
+
+        Of discrete actions the one of the highest Φ, else the most trusted source's.
+        None is where the target's own model is trusted most.
+        """
+        weights, advice = self._ask(obs)
+        sources = advice.shape[1]
+        told = np.argmax(weights, axis=1) < sources
+        if isinstance(self.spec.action, Discrete):
+            phi = np.einsum("ri,ria->ra", weights[:, :sources], advice)
+            return np.argmax(phi, axis=1), told
+        trusted = np.argmax(weights[:, :sources], axis=1)
+        return self._bounded(advice[np.arange(len(trusted)), trusted]), told
+
     def draw(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What a source drawn from the mixture would do, and whether one was drawn.
 
@@ -128,11 +143,9 @@ class Advisor:
         drawn = component < advice.shape[1]
         source = np.where(drawn, component, 0)
         chosen = advice[np.arange(len(source)), source]
-        space = self.spec.action
-        if isinstance(space, Discrete):
+        if isinstance(self.spec.action, Discrete):
             return self._pick(chosen), drawn
-        low, high = (np.array(bound, np.float32) for bound in (space.low, space.high))
-        return np.clip(chosen, low, high), drawn
+        return self._bounded(chosen), drawn
 
     def figures(self) -> dict[str, float]:
         """Figures for a log, by their tags."""
@@ -195,6 +208,12 @@ class Advisor:
                 f"source {self.library.names[source]!r}: its advice is no legal action "
                 f"at the observation {rows[row].tolist()}. Mend its policy there"
             )
+
+    def _bounded(self, action: np.ndarray) -> np.ndarray:
+        space = self.spec.action
+        assert isinstance(space, Box)
+        low, high = (np.array(bound, np.float32) for bound in (space.low, space.high))
+        return np.clip(action, low, high)
 
     def _pick(self, chances: np.ndarray) -> np.ndarray:
         """One column of each row, as often as the row says."""

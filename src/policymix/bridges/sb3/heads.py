@@ -1,0 +1,53 @@
+"""Several value networks side by side, computed as one."""
+
+import math
+from itertools import pairwise
+from typing import Any
+
+from policymix.core.errors import MissingExtraError
+
+try:
+    import torch
+    from stable_baselines3.dqn.policies import QNetwork
+    from torch import nn
+except ImportError as error:
+    raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
+
+
+class ManyLinear(nn.Module):
+    """Linear layers of several networks, drawn as PyTorch draws its own."""
+
+    def __init__(self, networks: int, inputs: int, outputs: int):
+        super().__init__()
+        bound = 1.0 / math.sqrt(inputs)
+        self.weight = nn.Parameter(torch.empty(networks, inputs, outputs))
+        self.bias = nn.Parameter(torch.empty(networks, 1, outputs))
+        for part in (self.weight, self.bias):
+            nn.init.uniform_(part, -bound, bound)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """From [networks, rows, inputs] to [networks, rows, outputs]."""
+        return torch.baddbmm(self.bias, rows, self.weight)
+
+
+class ManyQNetwork(QNetwork):
+    """Independent networks of the size that SB3's has; together they give a mean."""
+
+    def __init__(self, heads: int, **arguments: Any):
+        super().__init__(**arguments)
+        sizes = (self.features_dim, *self.net_arch)
+        layers: list[nn.Module] = []
+        for inputs, outputs in pairwise(sizes):
+            layers += [ManyLinear(heads, inputs, outputs), self.activation_fn()]
+        layers.append(ManyLinear(heads, sizes[-1], int(self.action_space.n)))
+        self.heads = heads
+        self.q_net = nn.Sequential(*layers)
+
+    def each(self, obs: Any) -> torch.Tensor:
+        """Q of every network: [heads, rows, actions]."""
+        features = self.extract_features(obs, self.features_extractor)
+        return self.q_net(features.expand(self.heads, *features.shape))
+
+    def forward(self, obs: Any) -> torch.Tensor:
+        """The own values: the mean of the networks that pick the own action."""
+        return self.each(obs)[: self.heads // 2].mean(0)

@@ -100,7 +100,7 @@ class Tests(BaseCallback):
 
     def alone(self) -> float:
         """The score of what was learned, without asking a source."""
-        if not hasattr(self.model, "advisor"):
+        if not isinstance(self.model, MarsDQN):
             return self.scores[-1]
         learner: Any = WithoutSources(self.model)
         return float(evaluate_policy(learner, self._env, 20, warn=False)[0])

@@ -15,6 +15,7 @@ from jaxtyping import Array
 from policymix.beliefs.build import make_mixture
 from policymix.beliefs.mixture import Evidence, Metrics
 from policymix.bridges.compiled_advice import compile_advice
+from policymix.bridges.recall import Recall
 from policymix.core.errors import PolicymixError, SourceError
 from policymix.core.kernels import Gaussian
 from policymix.core.settings import Settings
@@ -124,7 +125,9 @@ class Advisor:
         Of discrete actions the one of the highest Φ, else the most trusted source's.
         None is where the target's own model is trusted most.
         """
-        weights, advice = self._ask(obs)
+        rows = self._states(obs)
+        weights = np.asarray(self._told.weigh(self.state, rows))
+        advice = self._recall(rows)
         sources = advice.shape[1]
         told = np.argmax(weights, axis=1) < sources
         if isinstance(self.spec.action, Discrete):
@@ -190,6 +193,12 @@ class Advisor:
                 'mixture="network"'
             )
         self._told = compile_advice(library.experts, mixture)
+        self._recall = Recall(self._policies)
+
+    def _policies(self, rows: np.ndarray) -> np.ndarray:
+        advice = np.asarray(self._told.policies(rows))
+        self._check(advice, rows)
+        return advice
 
     def _ask(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = self._states(obs)

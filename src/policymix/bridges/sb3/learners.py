@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from policymix.bridges.sb3.advised import Advised
+from policymix.bridges.sb3.judged_sac import JudgedSAC
 from policymix.bridges.sb3.many_dqn import ManyDQN
 from policymix.bridges.sb3.mars import Mars
 from policymix.bridges.sb3.policies import AdvisedDQNPolicy, AdvisedSACPolicy
@@ -20,25 +21,9 @@ except ImportError as error:
 
 
 class MarsDQN(Mars, ManyDQN):
-    """SB3's DQN with MARS; see `Mars` for what is added to its arguments.
-
-    Args:
-        *arguments: as `Mars` has them.
-        heads: value networks of the form "sure", an even number: one half picks the
-            own action, the other half judges it.
-        **options: as `Mars` has them, and SB3's.
-    """
+    """SB3's DQN with MARS; see `Mars` for what is added to its arguments."""
 
     policy_aliases: ClassVar[dict[str, type]] = {"MlpPolicy": AdvisedDQNPolicy}
-
-    def __init__(self, *arguments: Any, heads: int = 8, **options: Any):
-        if heads < 4 or heads % 2:
-            raise PolicymixError(
-                f"heads is {heads}: one half picks actions, and the other half, at "
-                "least two, judges them. Give an even number from 4 on"
-            )
-        self.heads = heads
-        super().__init__(*arguments, **options)
 
     def _setup_model(self) -> None:
         if self.decides:
@@ -46,18 +31,29 @@ class MarsDQN(Mars, ManyDQN):
         super()._setup_model()
 
 
-class MarsSAC(Mars, SAC):
+class MarsSAC(Mars, JudgedSAC):
     """SB3's SAC with MARS; see `Mars` for what is added to its arguments.
 
-    In the form "sure" the critics judge: of the actor's action and that of the most
-    trusted source the better one is taken and bootstrapped on.
+    In the form "sure" the rule chooses between the actor's action and that of the most
+    trusted source, in acting and in bootstrapping.
     """
 
     policy_aliases: ClassVar[dict[str, type]] = {"MlpPolicy": AdvisedSACPolicy}
 
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        if self.decides:
+            policy: Any = self.policy
+            policy.add_judges(self.heads // 2, self.lr_schedule(1))
+
     def _unit(self) -> float:
         # Entropy is paid by the step, so rewards of a step are brought to its scale.
         return super()._unit() * (1.0 - self.gamma)
+
+    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
+        names, tensors = super()._get_torch_save_params()
+        judges = ["policy.judges.optimizer"] if self.decides else []
+        return [*names, *judges], tensors
 
 
 class Mapse(Advised):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from policymix.bridges.duel import Duel
+from policymix.bridges.contest import Contest
 from policymix.bridges.sb3.advised import Advised
 from policymix.bridges.sb3.guide import Guide, Leader, MarsForm
 from policymix.bridges.sb3.replay import UnitReplay
@@ -14,7 +14,6 @@ from policymix.bridges.shaping import action_values
 from policymix.bridges.spread import Spread
 from policymix.core.errors import MissingExtraError, PolicymixError
 from policymix.core.settings import DEFAULTS, Settings
-from policymix.core.types import Discrete
 from policymix.sources.library import SourceLibrary
 
 try:
@@ -38,8 +37,10 @@ class Mars(Advised):
             of the advised one, and the advised action elsewhere. The forms of the paper
             act on Q + cΦ: "explicit" learns Q from the raw reward, "lookahead" from the
             shaped one, with today's Φ.
-        caution: β of the form "sure": deviations of the values by which the own action
-            must be better.
+        heads: value networks of the form "sure", an even number: one half picks the
+            own action (in SAC the actor does), the other half judges it.
+        caution: β of that form: deviations of the judges by which the own action must
+            be better.
         scale: c of the other forms, or c as a function of the remaining progress, which
             runs from 1 to 0; 2 by default.
         precision: of their kernel on continuous actions, per unit of [−1, 1].
@@ -58,6 +59,7 @@ class Mars(Advised):
         sources: SourceLibrary | None = None,
         *,
         form: MarsForm = "sure",
+        heads: int = 8,
         caution: float = 2.0,
         scale: float | Callable[[float], float] | None = None,
         precision: float | None = None,
@@ -66,6 +68,11 @@ class Mars(Advised):
     ):
         if form not in FORMS:
             raise PolicymixError(f"form={form!r} is unknown: choose one of {FORMS}")
+        if heads < 4 or heads % 2:
+            raise PolicymixError(
+                f"heads is {heads}: one half picks actions, and the other half, at "
+                "least two, judges them. Give an even number from 4 on"
+            )
         given = {"scale": scale, "precision": precision}
         for name, value in given.items():
             if form == "sure" and value is not None:
@@ -74,12 +81,13 @@ class Mars(Advised):
                     f"the advised action or the own one. Leave {name} out, or give "
                     "form='explicit' or 'lookahead'"
                 )
-        self.sources, self.form, self.caution = sources, form, caution
+        self.sources, self.form = sources, form
+        self.heads, self.caution = heads, caution
         self.scale = SCALE if scale is None else scale
         self.precision = precision
         self.transfer = transfer
         self.spread = Spread()
-        self.duel = Duel(options.get("seed") or 0)
+        self.contest = Contest(options.get("seed") or 0)
         super().__init__(policy, env, **options)
 
     @property
@@ -117,7 +125,7 @@ class Mars(Advised):
     def _forget_episodes(self) -> None:
         super()._forget_episodes()
         self._begun = np.zeros(self.n_envs, bool)
-        self._own = np.array([self.duel.draw() for _ in range(self.n_envs)])
+        self._leaders = [self.contest.draw() for _ in range(self.n_envs)]
         self.spread.forget_episodes()
 
     def _count(
@@ -128,8 +136,8 @@ class Mars(Advised):
             self.spread.add(reward, ended, self.gamma)
             totals = self._totals[0] + reward
             for place in np.flatnonzero(ended).tolist():
-                self.duel.tell(bool(self._own[place]), float(totals[place]))
-                self._own[place] = self.duel.draw()
+                self.contest.tell(self._leaders[place], float(totals[place]))
+                self._leaders[place] = self.contest.draw()
         else:
             phi = self.guide.scale * action_values(
                 self.advisor, obs, action, self.precision
@@ -142,10 +150,8 @@ class Mars(Advised):
 
     @property
     def leader(self) -> Leader:
-        """Who acts best by now: advice, until anything is learned."""
-        if not self._n_updates:
-            return "advice"
-        return "own" if self.duel.own_is_better else "rule"
+        """Who acts best, by the returns so far."""
+        return self.contest.best if self._n_updates else "advice"
 
     def predict(
         self,
@@ -171,22 +177,21 @@ class Mars(Advised):
             return super().predict(observation, state, episode_start, deterministic)
 
     def _sample_action(self, *arguments: Any, **options: Any) -> Any:
-        """SB3's exploration in episodes that the own values lead, else the rule."""
+        """SB3's exploration in episodes that the own values lead, else their leader."""
         if not self.decides:
             return super()._sample_action(*arguments, **options)
         with self.guide.led_by("own"):
             action, buffer_action = super()._sample_action(*arguments, **options)
-        own, obs = self._own, np.asarray(self._last_obs)
-        if own.all():
-            return action, buffer_action
-        with self.guide.led_by("rule" if self._n_updates else "advice"):
-            chosen, _ = self.policy.predict(obs, deterministic=False)
-        if isinstance(self.advisor.spec.action, Discrete):
-            action = np.where(own, action.ravel(), chosen.ravel())
-            return action, action
-        scaled = self.policy.scale_action(chosen)
-        buffer_action = np.where(own[:, None], buffer_action, scaled)
-        return np.where(own[:, None], action, chosen), buffer_action
+        obs, discrete = np.asarray(self._last_obs), action.ndim == 1
+        for leader in set(self._leaders) - {"own"}:
+            with self.guide.led_by(leader if self._n_updates else "advice"):
+                chosen, _ = self.policy.predict(obs, deterministic=False)
+            scaled = chosen if discrete else self.policy.scale_action(chosen)
+            mine = np.array([leader == other for other in self._leaders])
+            mine = mine if discrete else mine[:, None]
+            action = np.where(mine, chosen, action)
+            buffer_action = np.where(mine, scaled, buffer_action)
+        return action, buffer_action
 
     def _unit(self) -> float:
         """What rewards are divided by."""
@@ -208,8 +213,9 @@ class Mars(Advised):
                 actions = policy._predict(obs, deterministic=True)
             losses.append(imitate(policy.student, obs, actions))
         self.logger.record("train/student_loss", np.mean(losses))
-        self.logger.record("transfer/own_episodes", self.duel.share)
         self.logger.record("transfer/reward_unit", replay.unit)
+        for arm, mean in self.contest.means().items():
+            self.logger.record(f"transfer/return_of_{arm}", mean)
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         names, tensors = super()._get_torch_save_params()

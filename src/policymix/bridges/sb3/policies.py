@@ -11,7 +11,7 @@ says which of the two is taken, in acting and in bootstrapping.
 from typing import Any
 
 from policymix.bridges.sb3.guide import Guide
-from policymix.bridges.sb3.heads import ManyQNetwork
+from policymix.bridges.sb3.heads import Judges, ManyQNetwork
 from policymix.bridges.sb3.rule import best_of, decide, surely_better
 from policymix.core.errors import MissingExtraError
 
@@ -123,7 +123,8 @@ class AdvisedActor(Actor):
     """Proposes its own actions; where values are bootstrapped, those of the rule."""
 
     guide: Guide | None = None
-    critic: Any
+    judges: tuple[Judges, ...] = ()
+    """In a tuple, so that PyTorch does not take them for a part of the actor."""
 
     def choose(
         self, obs: torch.Tensor, own: torch.Tensor
@@ -131,30 +132,29 @@ class AdvisedActor(Actor):
         """The own action or the advised one, and whether it is the own one."""
         assert self.guide is not None
         advised, told = self.guide.advised(obs)
-        if self.guide.leader == "advice":
-            led = ~told
-        else:
-            values, others = (
-                torch.cat(self.critic[0](obs, action), 1).T for action in (own, advised)
-            )
-            led = ~told | surely_better(values - others, self.guide.caution)
+        led = ~told
+        if self.guide.leader != "advice":
+            (judges,) = self.judges
+            gaps = judges(obs, own) - judges(obs, advised)
+            led = led | surely_better(gaps, self.guide.caution)
         return torch.where(led[:, None], own, advised), led
 
     def action_log_prob(self, obs: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """Without gradients the actions are to be bootstrapped on; advice is sure."""
         own, log_prob = super().action_log_prob(obs)
-        guide = self.guide
-        if guide is None or guide.form != "sure" or torch.is_grad_enabled():
+        if torch.is_grad_enabled() or not self.judges:
             return own, log_prob
         action, led = self.choose(obs, own)
         return action, torch.where(led, log_prob, 0.0)
 
 
 class AdvisedSACPolicy(SACPolicy):
-    """SB3's policy with advised critics, or with an actor that may take advice."""
+    """SB3's policy with advised critics, or with judges of advice."""
 
     guide: Guide | None = None
     student: Any
+    judges: Judges
+    judges_target: Judges
 
     def make_actor(self, features_extractor: Any = None) -> Actor:
         arguments = self._update_features_extractor(
@@ -174,8 +174,20 @@ class AdvisedSACPolicy(SACPolicy):
         networks: tuple[Any, ...] = (self.actor, self.critic, self.critic_target)
         for network in networks:
             network.guide = guide
-        # In a tuple, so that PyTorch does not take the critic for a part of the actor.
-        networks[0].critic = (self.critic_target,)
+
+    def add_judges(self, judges: int, rate: float) -> None:
+        """Networks that say whether the own action is better than the advised one."""
+        networks = []
+        for _ in range(2):
+            size = {"net_arch": self.critic_kwargs["net_arch"]}
+            arguments = self._update_features_extractor({**self.net_args, **size}, None)
+            networks.append(Judges(judges, **arguments).to(self.device))
+        self.judges, self.judges_target = networks
+        self.judges_target.load_state_dict(self.judges.state_dict())
+        self.judges_target.set_training_mode(False)
+        self.judges.optimizer = torch.optim.Adam(self.judges.parameters(), rate)
+        actor: Any = self.actor
+        actor.judges = (self.judges_target,)
 
     def add_student(self, rate: float) -> None:
         """A network that will act without sources."""

@@ -14,7 +14,7 @@ except ImportError as error:
 
 def surely_better(gaps: torch.Tensor, caution: float) -> torch.Tensor:
     """Where the mean of `gaps` [judges, rows] exceeds β of their deviations."""
-    return gaps.mean(0) > caution * gaps.std(0, correction=0)
+    return gaps.mean(0) > caution * gaps.std(0)
 
 
 def pick(values: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:

@@ -171,7 +171,8 @@ def main(arguments: Arguments = DEFAULTS) -> None:
             own = trusted.get("transfer/source_weight/own", float("nan"))
             print(
                 f"{method} seed {seed}: mean {mean:.0f}, last tests {end:.0f}, "
-                f"alone {tests.alone():.0f}, own model {own:.2f}  {[round(s) for s in tests.scores]}",
+                f"alone {tests.alone():.0f}, own model {own:.2f}  "
+                f"{[round(s) for s in tests.scores]}",
                 flush=True,
             )
     for method, rows in means.items():

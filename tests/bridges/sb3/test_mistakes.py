@@ -93,7 +93,17 @@ MISTAKES = {
     "an unknown form": (
         lambda: agent(MarsDQN, form="reward"),
         PolicymixError,
-        "'explicit' or 'lookahead'",
+        "'sure', 'explicit', 'lookahead'",
+    ),
+    "a scale without use": (
+        lambda: agent(MarsDQN, scale=100.0),
+        PolicymixError,
+        "scale=100.0, but form='sure'.*Leave scale out, or give form='explicit'",
+    ),
+    "an odd number of networks": (
+        lambda: agent(MarsDQN, heads=5),
+        PolicymixError,
+        "heads is 5.*even number from 4 on",
     ),
     "an unknown form of reward": (
         lambda: VecShapedReward(DummyVecEnv([Slope]), DISCRETE, form="explicit"),  # pyright: ignore[reportArgumentType]

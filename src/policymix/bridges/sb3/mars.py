@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from policymix.bridges.contest import Contest
+from policymix.bridges.contest import Arm, Contest
 from policymix.bridges.sb3.advised import Advised
 from policymix.bridges.sb3.guide import Guide, Leader, MarsForm
 from policymix.bridges.sb3.replay import UnitReplay
@@ -125,7 +125,7 @@ class Mars(Advised):
     def _forget_episodes(self) -> None:
         super()._forget_episodes()
         self._begun = np.zeros(self.n_envs, bool)
-        self._leaders = [self.contest.draw() for _ in range(self.n_envs)]
+        self._leaders: list[Arm] = [self.contest.draw() for _ in range(self.n_envs)]
         self.spread.forget_episodes()
 
     def _count(

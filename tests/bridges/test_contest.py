@@ -8,11 +8,11 @@ from policymix.bridges.recall import Recall
 from policymix.bridges.spread import Spread
 
 
-def contest_of(**returns):
+def contest_of(samples=1, **returns):
     contest = Contest(seed=0)
     for arm, totals in returns.items():
         for total in totals:
-            contest.tell(arm, float(total))
+            contest.tell(arm, float(total), samples)
     return contest
 
 
@@ -36,10 +36,14 @@ def test_a_later_one_must_be_better_beyond_doubt(returns, best, unit):
 
 def test_each_leads_now_and_then_and_the_best_most():
     contest = contest_of(advice=[0, 1] * 9, rule=[8, 9] * 9, own=[1, 2] * 9)
-    drawn = [contest.draw() for _ in range(2_000)]
-    shares = {arm: drawn.count(arm) / len(drawn) for arm in ARMS}
-    assert shares["advice"] == pytest.approx(0.1, abs=0.03)
-    assert shares["own"] == pytest.approx(0.1, abs=0.03)
+    lengths, led = {"advice": 5, "rule": 100, "own": 20}, dict.fromkeys(ARMS, 0)
+    for _ in range(2_000):
+        arm = contest.draw()
+        contest.tell(arm, {"advice": 0.5, "rule": 8.5, "own": 1.5}[arm], lengths[arm])
+        led[arm] += lengths[arm]
+    shares = {arm: samples / sum(led.values()) for arm, samples in led.items()}
+    assert shares["advice"] == pytest.approx(0.1, abs=0.01)
+    assert shares["own"] == pytest.approx(0.1, abs=0.01)
     assert contest_of(advice=[3, 4], rule=[1]).draw() == "rule"
 
 

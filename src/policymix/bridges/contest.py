@@ -19,7 +19,7 @@ KEPT = 20
 FEWEST = 4
 """Returns of each before one can be found better than another."""
 RARE = 0.1
-"""The least share of episodes for each: what fails today may be right tomorrow."""
+"""The least share of the samples for each: what fails today may be right tomorrow."""
 DOUBT = 2.0
 """Standard errors by which it must be better."""
 
@@ -33,19 +33,20 @@ class Contest:
 
     def __init__(self, seed: int):
         self._returns = {arm: deque[float](maxlen=KEPT) for arm in ARMS}
+        self._samples = dict.fromkeys(ARMS, 0)
         self._rng = np.random.default_rng(seed)
 
-    def tell(self, arm: Arm, total: float) -> None:
-        """An episode has ended."""
+    def tell(self, arm: Arm, total: float, samples: int) -> None:
+        """An episode has ended: its return and its length."""
         self._returns[arm].append(total)
+        self._samples[arm] += samples
 
     def draw(self) -> Arm:
         """Who leads the next episode: each as often as it may be the best."""
+        rare = RARE * sum(self._samples.values())
         for arm in ARMS:
-            if len(self._returns[arm]) < 2:
+            if len(self._returns[arm]) < 2 or self._samples[arm] < rare:
                 return arm
-        if self._rng.random() < RARE * len(ARMS):
-            return ARMS[self._rng.integers(len(ARMS))]
         chances = [self._rng.normal(*self._known(arm)) for arm in ARMS]
         return ARMS[int(np.argmax(chances))]
 

@@ -125,6 +125,7 @@ class Mars(Advised):
     def _forget_episodes(self) -> None:
         super()._forget_episodes()
         self._begun = np.zeros(self.n_envs, bool)
+        self._lengths = np.zeros(self.n_envs, int)
         self._leaders: list[Arm] = [self.contest.draw() for _ in range(self.n_envs)]
         self.spread.forget_episodes()
 
@@ -135,9 +136,12 @@ class Mars(Advised):
         if self.decides:
             self.spread.add(reward, ended, self.gamma)
             totals = self._totals[0] + reward
+            self._lengths += 1
             for place in np.flatnonzero(ended).tolist():
-                self.contest.tell(self._leaders[place], float(totals[place]))
+                facts = float(totals[place]), int(self._lengths[place])
+                self.contest.tell(self._leaders[place], *facts)
                 self._leaders[place] = self.contest.draw()
+            self._lengths[ended] = 0
         else:
             phi = self.guide.scale * action_values(
                 self.advisor, obs, action, self.precision

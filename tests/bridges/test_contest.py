@@ -8,11 +8,11 @@ from policymix.bridges.recall import Recall
 from policymix.bridges.spread import Spread
 
 
-def contest_of(samples=1, **returns):
+def contest_of(returns):
     contest = Contest(seed=0)
     for arm, totals in returns.items():
         for total in totals:
-            contest.tell(arm, float(total), samples)
+            contest.tell(arm, float(total), 1)
     return contest
 
 
@@ -30,12 +30,12 @@ def contest_of(samples=1, **returns):
 )
 @pytest.mark.parametrize("unit", [1e-3, 1.0, -0.0, 1e3])
 def test_a_later_one_must_be_better_beyond_doubt(returns, best, unit):
-    contest = contest_of(**{arm: [unit * r for r in x] for arm, x in returns.items()})
+    contest = contest_of({arm: [unit * r for r in x] for arm, x in returns.items()})
     assert contest.best == (best if unit else "advice")
 
 
 def test_each_leads_now_and_then_and_the_best_most():
-    contest = contest_of(advice=[0, 1] * 9, rule=[8, 9] * 9, own=[1, 2] * 9)
+    contest = contest_of({"advice": [0, 1] * 9, "rule": [8, 9] * 9, "own": [1, 2] * 9})
     lengths, led = {"advice": 5, "rule": 100, "own": 20}, dict.fromkeys(ARMS, 0)
     for _ in range(2_000):
         arm = contest.draw()
@@ -44,7 +44,7 @@ def test_each_leads_now_and_then_and_the_best_most():
     shares = {arm: samples / sum(led.values()) for arm, samples in led.items()}
     assert shares["advice"] == pytest.approx(0.1, abs=0.01)
     assert shares["own"] == pytest.approx(0.1, abs=0.01)
-    assert contest_of(advice=[3, 4], rule=[1]).draw() == "rule"
+    assert contest_of({"advice": [3, 4], "rule": [1]}).draw() == "rule"
 
 
 def test_the_spread_is_that_of_discounted_sums():

@@ -5,7 +5,7 @@
 * `contest` says who leads an episode, `spread` what the unit of reward is.
 * `gymnasium` wraps one environment of Gymnasium.
 * `stable_baselines3` has the public names for Stable-Baselines3: `sb3` has the `rule`,
-  its networks (`policies`, `heads`, `student`) and the `guide` that tells them of advice,
+  its networks (`policies`, `heads`, `student`), the `guide` that tells them of advice,
   what is common to its learners (`advised`, `mars`), how they train (`many_dqn`,
   `judged_sac`, `replay`), the `learners`, its vectorised environments (`vec_env`), and
   its models as policies (`convert`).

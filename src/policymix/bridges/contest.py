@@ -14,9 +14,9 @@ import numpy as np
 Arm = Literal["advice", "rule", "own"]
 ARMS: tuple[Arm, ...] = ("advice", "rule", "own")
 """In order of trust: a later one must be better than an earlier one beyond doubt."""
-KEPT = 20
+LATEST_RETURNS = 20
 """Latest returns of each that count: learners get better with time."""
-FEWEST = 4
+FEWEST_RETURNS = 4
 """Returns of each before one can be found better than another."""
 RARE = 0.1
 """The least share of the samples for each: what fails today may be right tomorrow."""
@@ -32,7 +32,7 @@ class Contest:
     """
 
     def __init__(self, seed: int):
-        self._returns = {arm: deque[float](maxlen=KEPT) for arm in ARMS}
+        self._returns = {arm: deque[float](maxlen=LATEST_RETURNS) for arm in ARMS}
         self._samples = dict.fromkeys(ARMS, 0)
         self._rng = np.random.default_rng(seed)
 
@@ -56,7 +56,7 @@ class Contest:
         best = ARMS[0]
         for arm in ARMS[1:]:
             returns = self._returns[best], self._returns[arm]
-            if min(map(len, returns)) < FEWEST:
+            if min(map(len, returns)) < FEWEST_RETURNS:
                 continue
             (old, doubt), (new, other) = self._known(best), self._known(arm)
             if new - old > DOUBT * sqrt(doubt**2 + other**2):

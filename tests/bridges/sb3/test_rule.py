@@ -8,7 +8,7 @@ pytest.importorskip("stable_baselines3")
 import torch
 from gymnasium.wrappers import TransformReward
 
-from policymix.bridges.sb3.rule import decide, surely_better
+from policymix.bridges.sb3.rule import own_or_advised, surely_better
 from policymix.bridges.stable_baselines3 import MarsDQN, MarsSAC
 
 from support.sb3 import PLACES, agent, is_continuous, parameters_of, same, tensor
@@ -31,7 +31,7 @@ def test_one_half_picks_and_the_other_half_judges():
     judges = doubts[:, None].repeat(1, 4, 1)
     judges[1, 1, 1] = -0.8  # in the second row they do not agree
     advised, told = torch.tensor([0, 0, 1, 2]), torch.tensor([True, True, True, False])
-    actions, own = decide(torch.cat([picks, judges]), advised, told, 2.0)
+    actions, own = own_or_advised(torch.cat([picks, judges]), advised, told, 2.0)
     assert actions.tolist() == [1, 0, 1, 1]
     assert own.tolist() == [True, False, False, True]
 
@@ -105,7 +105,8 @@ def test_targets_of_values():
     with torch.no_grad():
         later = model.q_net_target.each(after)
         own = int(model.q_net(after).argmax())
-        chosen = int(decide(later, *model.guide.advised(after), 2.0)[0])
+        advised, told = model.guide.advised(after)
+        chosen = int(own_or_advised(later, advised, told, 2.0)[0])
     actions = [own, own, chosen, chosen]
     expected = [0.35 + 0.9 * float(later[k, 0, a]) for k, a in enumerate(actions)]
     np.testing.assert_allclose(targets, expected, rtol=1e-5)

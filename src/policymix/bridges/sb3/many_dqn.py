@@ -1,4 +1,4 @@
-"""Stable-Baselines3's DQN with several networks that decide by the rule of MARS."""
+"""Stable-Baselines3's DQN with several networks that own_or_advised by the rule of MARS."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from policymix.bridges.sb3.guide import Guide
 from policymix.bridges.sb3.heads import ManyQNetwork
-from policymix.bridges.sb3.rule import best_of, decide, pick
+from policymix.bridges.sb3.rule import best_of, own_or_advised, pick
 from policymix.core.errors import MissingExtraError
 
 try:
@@ -60,7 +60,7 @@ class ManyDQN(DQN):
         later, half = target.each(after), network.heads // 2
         advised, told = self.guide.advised(after)
         own = best_of(network.each(after))
-        chosen, led = decide(later, advised, told, self.guide.caution)
+        chosen, led = own_or_advised(later, advised, told, self.guide.caution)
         self.logger.record_mean("transfer/own_actions", led.float().mean().item())
         follows = torch.cat([pick(later[:half], own), pick(later[half:], chosen)])
         alive = (1.0 - batch.dones).T

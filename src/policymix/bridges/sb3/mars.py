@@ -21,8 +21,8 @@ try:
 except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
 
-FORMS = ("sure", "explicit", "lookahead")
-SCALE = 2.0
+MARS_FORMS = ("sure", "explicit", "lookahead")
+FIXED_SCALE = 2.0
 """c of the forms that have one."""
 
 
@@ -66,8 +66,10 @@ class Mars(Advised):
         transfer: Settings = DEFAULTS,
         **options: Any,
     ):
-        if form not in FORMS:
-            raise PolicymixError(f"form={form!r} is unknown: choose one of {FORMS}")
+        if form not in MARS_FORMS:
+            raise PolicymixError(
+                f"form={form!r} is unknown: choose one of {MARS_FORMS}"
+            )
         if heads < 4 or heads % 2:
             raise PolicymixError(
                 f"heads is {heads}: one half picks actions, and the other half, at "
@@ -83,7 +85,7 @@ class Mars(Advised):
                 )
         self.sources, self.form = sources, form
         self.heads, self.caution = heads, caution
-        self.scale = SCALE if scale is None else scale
+        self.scale = FIXED_SCALE if scale is None else scale
         self.precision = precision
         self.transfer = transfer
         self.spread = Spread()

@@ -12,7 +12,7 @@ from typing import Any
 
 from policymix.bridges.sb3.guide import Guide
 from policymix.bridges.sb3.heads import Judges, ManyQNetwork
-from policymix.bridges.sb3.rule import best_of, decide, surely_better
+from policymix.bridges.sb3.rule import best_of, own_or_advised, surely_better
 from policymix.core.errors import MissingExtraError
 
 try:
@@ -48,7 +48,7 @@ class AdvisedDQNPolicy(DQNPolicy):
 
     Args:
         *arguments: as SB3's.
-        heads: networks that decide by the rule; 0 for one that is told of Φ.
+        heads: networks that own_or_advised by the rule; 0 for one that is told of Φ.
         **options: as SB3's.
     """
 
@@ -93,7 +93,7 @@ class AdvisedDQNPolicy(DQNPolicy):
         advised, told = guide.advised(obs)
         if guide.leader == "advice":
             return torch.where(told, advised, own)
-        return decide(values, advised, told, guide.caution)[0]
+        return own_or_advised(values, advised, told, guide.caution)[0]
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return {**super()._get_constructor_parameters(), "heads": self.heads}

@@ -28,7 +28,7 @@ def best_of(values: torch.Tensor) -> torch.Tensor:
     return values[: len(values) // 2].mean(0).argmax(1)
 
 
-def decide(
+def own_or_advised(
     values: torch.Tensor, advised: torch.Tensor, told: torch.Tensor, caution: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Actions, and whether each is the own one.

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's DQN with several networks that own_or_advised by the rule of MARS."""
+"""Stable-Baselines3's DQN with several networks that decide by the rule of MARS."""
 
 from typing import Any
 

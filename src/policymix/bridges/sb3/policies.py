@@ -48,7 +48,7 @@ class AdvisedDQNPolicy(DQNPolicy):
 
     Args:
         *arguments: as SB3's.
-        heads: networks that own_or_advised by the rule; 0 for one that is told of Φ.
+        heads: networks that decide by the rule; 0 for one that is told of Φ.
         **options: as SB3's.
     """
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
+import numpy as np
+
 from policymix.bridges.advisor import Advisor
 from policymix.bridges.compiled_advice import in_unit
 from policymix.core.errors import MissingExtraError
@@ -34,6 +36,8 @@ class Guide:
         self.caution = caution
         self.leader: Leader | None = None
         """None: whoever is best by now."""
+        self.told = np.zeros(0, bool)
+        """Where there was advice when it was asked for last."""
 
     def values(self, obs: torch.Tensor) -> torch.Tensor:
         """c·Φ(s, ·)."""
@@ -47,13 +51,13 @@ class Guide:
 
     def advised(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The sources' actions, continuous ones in [−1, 1], and where there are any."""
-        action, told = self.advisor.advised(obs.detach().cpu().numpy())
+        action, self.told = self.advisor.advised(obs.detach().cpu().numpy())
         space = self.advisor.spec.action
         if not isinstance(space, Discrete):
             action = in_unit(space, action)
         return (
             torch.as_tensor(action, device=obs.device),
-            torch.as_tensor(told, device=obs.device),
+            torch.as_tensor(self.told, device=obs.device),
         )
 
     @contextmanager

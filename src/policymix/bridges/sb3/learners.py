@@ -26,9 +26,11 @@ class MarsDQN(Mars, ManyDQN):
     policy_aliases: ClassVar[dict[str, type]] = {"MlpPolicy": AdvisedDQNPolicy}
 
     def _setup_model(self) -> None:
+        given = self.policy_kwargs
         if self.decides:
-            self.policy_kwargs = {**self.policy_kwargs, "heads": self.heads}
+            self.policy_kwargs = {**given, "heads": self.heads}
         super()._setup_model()
+        self.policy_kwargs = given  # which SB3 saves, and compares with those of `load`
 
 
 class MarsSAC(Mars, JudgedSAC):

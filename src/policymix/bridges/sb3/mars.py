@@ -183,7 +183,7 @@ class Mars(Advised):
             return super().predict(observation, state, episode_start, deterministic)
 
     def _sample_action(self, *arguments: Any, **options: Any) -> Any:
-        """SB3's exploration in episodes that the own values lead, else their leader."""
+        """SB3's exploration where own values lead or nobody advises; else who leads."""
         if not self.decides:
             return super()._sample_action(*arguments, **options)
         with self.guide.led_by("own"):
@@ -193,7 +193,7 @@ class Mars(Advised):
             with self.guide.led_by(leader if self._n_updates else "advice"):
                 chosen, _ = self.policy.predict(obs, deterministic=False)
             scaled = chosen if discrete else self.policy.scale_action(chosen)
-            mine = np.array([leader == other for other in self._leaders])
+            mine = self.guide.told & [leader == other for other in self._leaders]
             mine = mine if discrete else mine[:, None]
             action = np.where(mine, chosen, action)
             buffer_action = np.where(mine, scaled, buffer_action)
@@ -212,6 +212,7 @@ class Mars(Advised):
         replay.unit = self._unit()
         super().train(gradient_steps, batch_size)
         policy: Any = self.policy
+        self._update_learning_rate(policy.student.optimizer)
         losses = []
         for _ in range(gradient_steps):
             obs = replay.sample(batch_size).observations

@@ -137,6 +137,8 @@ class Mars(Advised):
         """Also who leads next, or the return that a shaped reward would have given."""
         if self.decides:
             self.spread.add(reward, ended, self.gamma)
+            if not self._n_updates:  # whom to follow need not wait for the learner
+                self.advisor.learn()
             totals = self._totals[0] + reward
             self._lengths += 1
             for place in np.flatnonzero(ended).tolist():

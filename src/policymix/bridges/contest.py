@@ -14,7 +14,7 @@ import numpy as np
 Arm = Literal["advice", "rule", "own"]
 ARMS: tuple[Arm, ...] = ("advice", "rule", "own")
 """In order of trust: a later one must be better than an earlier one beyond doubt."""
-LATEST_RETURNS = 20
+LATEST_RETURNS = 10
 """Latest returns of each that count: learners get better with time."""
 FEWEST_RETURNS = 4
 """Returns of each before one can be found better than another."""

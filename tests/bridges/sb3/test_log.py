@@ -1,5 +1,7 @@
 """What advised learners and wrappers tell the log."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ from support.sb3 import (
     TAGS,
     WEIGHTS,
     agent,
+    is_continuous,
     phi_at,
 )
 from support.slope import (
@@ -116,8 +119,8 @@ def test_tables_have_room_for_long_names(capsys):
 
 @pytest.mark.filterwarnings("ignore:.*rich is experimental")
 def test_progress_bars_and_several_environments():
-    venv = DummyVecEnv([Slope, Slope])
-    for kind in (MarsDQN, MapseDQN):
+    for kind in (MarsDQN, MapseDQN, MarsSAC):
+        venv = DummyVecEnv([partial(Slope, continuous=is_continuous(kind))] * 2)
         model = agent(kind, env=venv, transfer=OWN)
         model.learn(40, progress_bar=True)
         assert model.advisor._rows.filled == 40

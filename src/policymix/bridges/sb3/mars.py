@@ -100,6 +100,12 @@ class Mars(Advised):
     def _setup_model(self) -> None:
         if self.decides:
             self.replay_buffer_class = self.replay_buffer_class or UnitReplay
+            if not issubclass(self.replay_buffer_class, UnitReplay):
+                raise PolicymixError(
+                    f"replay_buffer_class={self.replay_buffer_class.__name__} does not "
+                    "bring rewards to one unit. Leave it out, or give a subclass of "
+                    "policymix.bridges.sb3.replay.UnitReplay"
+                )
         super()._setup_model()
         self.guide = Guide(self.advisor, self.form, self.precision, self.caution)
         policy: Any = self.policy
@@ -191,7 +197,7 @@ class Mars(Advised):
         with self.guide.led_by("own"):
             action, buffer_action = super()._sample_action(*arguments, **options)
         obs, discrete = np.asarray(self._last_obs), action.ndim == 1
-        for leader in set(self._leaders) - {"own"}:
+        for leader in sorted(set(self._leaders) - {"own"}):
             with self.guide.led_by(leader if self._n_updates else "advice"):
                 chosen, _ = self.policy.predict(obs, deterministic=False)
             scaled = chosen if discrete else self.policy.scale_action(chosen)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from policymix.bridges.contest import ARMS, Contest
+from policymix.bridges.contest import ARMS, RARE, Contest
 from policymix.bridges.recall import Recall
 from policymix.bridges.spread import Spread
 
@@ -42,8 +42,8 @@ def test_each_leads_now_and_then_and_the_best_most():
         contest.tell(arm, {"advice": 0.5, "rule": 8.5, "own": 1.5}[arm], lengths[arm])
         led[arm] += lengths[arm]
     shares = {arm: samples / sum(led.values()) for arm, samples in led.items()}
-    assert shares["advice"] == pytest.approx(0.1, abs=0.01)
-    assert shares["own"] == pytest.approx(0.1, abs=0.01)
+    assert shares["advice"] == pytest.approx(RARE, abs=0.01)
+    assert shares["own"] == pytest.approx(RARE, abs=0.01)
     assert contest_of({"advice": [3, 4], "rule": [1]}).draw() == "rule"
 
 

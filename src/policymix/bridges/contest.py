@@ -18,7 +18,7 @@ LATEST_RETURNS = 10
 """Latest returns of each that count: learners get better with time."""
 FEWEST_RETURNS = 4
 """Returns of each before one can be found better than another."""
-RARE = 0.1
+RARE = 0.25
 """The least share of the samples for each: what fails today may be right tomorrow."""
 DOUBT = 2.0
 """Standard errors by which it must be better."""

@@ -22,14 +22,14 @@ def contest_of(returns):
         ({}, "advice"),
         ({"advice": [1, 2], "own": [90, 91]}, "advice"),  # too few to tell
         ({"advice": [5, 7] * 3, "rule": [6, 6] * 3, "own": [5, 7] * 3}, "advice"),
-        ({"advice": [1, 2] * 3, "rule": [5, 7] * 3, "own": [6, 7] * 3}, "rule"),
+        ({"advice": [1, 2] * 3, "rule": [5, 7] * 3, "own": [5, 8] * 3}, "rule"),
         ({"advice": [1, 2] * 3, "rule": [1, 2] * 3, "own": [6, 7] * 3}, "own"),
         ({"advice": [1] * 5, "rule": [1] * 5, "own": [1] * 5}, "advice"),
         ({"advice": [1] * 5, "rule": [2] * 5, "own": [2] * 5}, "rule"),
     ],
 )
 @pytest.mark.parametrize("unit", [1e-3, 1.0, -0.0, 1e3])
-def test_a_later_one_must_be_better_beyond_doubt(returns, best, unit):
+def test_a_later_one_must_be_better_by_more_than_chance(returns, best, unit):
     contest = contest_of({arm: [unit * r for r in x] for arm, x in returns.items()})
     assert contest.best == (best if unit else "advice")
 

@@ -13,14 +13,14 @@ import numpy as np
 
 Arm = Literal["advice", "rule", "own"]
 ARMS: tuple[Arm, ...] = ("advice", "rule", "own")
-"""In order of trust: a later one must be better than an earlier one beyond doubt."""
+"""In order of trust: a later one must be better by more than chance."""
 LATEST_RETURNS = 10
 """Latest returns of each that count: learners get better with time."""
 FEWEST_RETURNS = 4
 """Returns of each before one can be found better than another."""
 RARE = 0.25
 """The least share of the samples for each: what fails today may be right tomorrow."""
-DOUBT = 2.0
+DOUBT = 1.0
 """Standard errors by which it must be better."""
 
 

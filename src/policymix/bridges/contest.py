@@ -20,7 +20,7 @@ FEWEST_RETURNS = 4
 """Returns of each before one can be found better than another."""
 RARE = 0.25
 """The least share of the samples for each: what fails today may be right tomorrow."""
-DOUBT = 1.0
+DOUBT = 2.0
 """Standard errors by which it must be better."""
 
 

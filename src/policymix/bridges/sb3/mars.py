@@ -149,7 +149,8 @@ class Mars(Advised):
             self._lengths += 1
             for place in np.flatnonzero(ended).tolist():
                 facts = float(totals[place]), int(self._lengths[place])
-                self.contest.tell(self._leaders[place], *facts)
+                if self._n_updates:  # before, advice is not yet what it will be
+                    self.contest.tell(self._leaders[place], *facts)
                 self._leaders[place] = self.contest.draw()
             self._lengths[ended] = 0
         else:

@@ -43,6 +43,8 @@ class Experience(NamedTuple):
     option: Int[Array, ""] | None = None
     phi: Float[Array, "batch actions"] | None = None
     next_phi: Float[Array, "batch actions"] | None = None
+    best: Int[Array, ""] | None = None
+    """The way to behave that has proved best, for a student."""
 
 
 class AbstractAgent(eqx.Module, Generic[State]):

@@ -133,7 +133,8 @@ class CAPS(AbstractAgent[CAPSState]):
         self, state: CAPSState, experience: Experience
     ) -> tuple[CAPSState, Scalar]:
         """Teach every option that agrees with the action, then mend the exits."""
-        batch, _, advice, step, option = experience
+        batch, advice = experience.batch, experience.advice
+        step, option = experience.latest, experience.option
         assert advice is not None
         assert step is not None
         assert option is not None

@@ -105,7 +105,7 @@ class NetworkHeads(AbstractHeads[DQNState]):
         return jax.vmap(self.learner.refresh)(state)
 
 
-class Tables(NamedTuple):
+class HeadTables(NamedTuple):
     """Entries, and the doubts about them, of which less and less is left."""
 
     entries: Float[Array, "heads states outputs"]
@@ -115,8 +115,8 @@ class Tables(NamedTuple):
     """Share of what was there before the first lesson."""
 
 
-class TableHeads(AbstractHeads[Tables]):
-    """Tables that disagree about what was hardly ever tried.
+class TableHeads(AbstractHeads[HeadTables]):
+    """HeadTables that disagree about what was hardly ever tried.
 
     Args:
         num_states: rows of each table.
@@ -138,40 +138,40 @@ class TableHeads(AbstractHeads[Tables]):
     def outputs(self) -> int:
         return self.num_outputs
 
-    def init(self, key: Key, count: int) -> Tables:
+    def init(self, key: Key, count: int) -> HeadTables:
         shape = (self.num_states, self.num_outputs)
         entries = jnp.full((count, *shape), self.initial)
         doubts = self.doubt * jax.random.normal(key, (count, *shape))
-        return Tables(entries, doubts, jnp.ones(shape))
+        return HeadTables(entries, doubts, jnp.ones(shape))
 
-    def values(self, state: Tables, unit: Scalar, obs: Int[Array, ""]) -> Values:
+    def values(self, state: HeadTables, unit: Scalar, obs: Int[Array, ""]) -> Values:
         doubts = state.left[obs] * state.doubts[:, obs]
         return state.entries[:, obs] + unit * doubts
 
-    def tried(self, state: Tables, obs: Int[Array, ""]) -> Float[Array, " actions"]:
+    def tried(self, state: HeadTables, obs: Int[Array, ""]) -> Float[Array, " actions"]:
         return (state.left[obs] < 1.0).astype(float)
 
-    def older(self, state: Tables, unit: Scalar, obs: Int[Array, ""]) -> Values:
+    def older(self, state: HeadTables, unit: Scalar, obs: Int[Array, ""]) -> Values:
         return self.values(state, unit, obs)
 
     def fit(
         self,
-        state: Tables,
+        state: HeadTables,
         unit: Scalar,
         obs: Any,
         targets: Float[Array, "batch heads outputs"],
         taught: Float[Array, "batch outputs"],
-    ) -> tuple[Tables, Scalar]:
+    ) -> tuple[HeadTables, Scalar]:
         """Row after row; the first is new, the others are remembered."""
 
         def one(
-            state: Tables, row: tuple[Array, Array, Array, Array]
-        ) -> tuple[Tables, Scalar]:
+            state: HeadTables, row: tuple[Array, Array, Array, Array]
+        ) -> tuple[HeadTables, Scalar]:
             obs, target, taught, rate = row
             error = taught * (target - state.entries[:, obs])
             entries = state.entries.at[:, obs].add(rate * error)
             left = state.left.at[obs].multiply(1.0 - rate * taught)
-            state = Tables(entries, state.doubts, left)
+            state = HeadTables(entries, state.doubts, left)
             return state, jnp.sum(jnp.square(error / unit))
 
         rates = jnp.full(len(taught), self.learning_rate**3)
@@ -179,5 +179,5 @@ class TableHeads(AbstractHeads[Tables]):
         state, losses = jax.lax.scan(one, state, (obs, targets, taught, rates))
         return state, jnp.mean(losses)
 
-    def refresh(self, state: Tables) -> Tables:
+    def refresh(self, state: HeadTables) -> HeadTables:
         return state

@@ -154,7 +154,7 @@ class Judged(AbstractAgent[JudgedState]):
     def targets(
         self, state: JudgedState, step: Transition, next_phi: Float[Array, " actions"]
     ) -> tuple[Float[Array, " own"], Float[Array, " judges"]]:
-        """Targets r + γ Q⁻(s', a'): a' is the best own action, and the rule's for judges."""
+        """Targets r + γ Q⁻(s', a') with the best own action a', or the rule's for judges."""
         unit, obs = spread(state.returns), step.next_obs
         own = jnp.mean(self.own.values(state.own, unit, obs), axis=0)
         older_own = self.own.older(state.own, unit, obs)
@@ -175,6 +175,7 @@ class Judged(AbstractAgent[JudgedState]):
         assert latest is not None
         assert experience.phi is not None
         assert experience.next_phi is not None
+        assert experience.best is not None
         returns = note_reward(
             state.returns,
             latest.reward,
@@ -188,7 +189,7 @@ class Judged(AbstractAgent[JudgedState]):
         )
         taught = jax.nn.one_hot(batch.action, self.heads.outputs)
         taken = jax.vmap(self.preferences, (None, 0, 0, None))(
-            state, batch.obs, experience.phi, experience.option
+            state, batch.obs, experience.phi, experience.best
         )
         lesson = jax.nn.one_hot(jnp.argmax(taken, axis=1), self.heads.outputs)
         owned, loss = self.own.fit(

@@ -13,7 +13,7 @@ class Returns(NamedTuple):
 
     total: Scalar
     """Of this episode: every step adds its reward to what is left of those before."""
-    count: Scalar
+    steps: Scalar
     mean: Scalar
     squares: Scalar
     """Of the differences from the mean, summed."""
@@ -30,14 +30,14 @@ def note_reward(
 ) -> Returns:
     """One step more; after an end the next return begins anew."""
     total = discount * returns.total + reward
-    count = returns.count + 1.0
+    steps = returns.steps + 1.0
     gap = total - returns.mean
-    mean = returns.mean + gap / count
+    mean = returns.mean + gap / steps
     squares = returns.squares + gap * (total - mean)
-    return Returns(jnp.where(ended, 0.0, total), count, mean, squares)
+    return Returns(jnp.where(ended, 0.0, total), steps, mean, squares)
 
 
 def spread(returns: Returns) -> Scalar:
     """Their standard deviation; one as long as all were alike."""
-    variance = returns.squares / jnp.maximum(returns.count, 1.0)
+    variance = returns.squares / jnp.maximum(returns.steps, 1.0)
     return jnp.where(variance > 0.0, jnp.sqrt(variance), 1.0)

@@ -13,10 +13,10 @@ from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD
 from policymix.core.errors import PolicymixError, did_you_mean
 from policymix.core.settings import Settings
 from policymix.methods.behaviours import Reuse
-from policymix.methods.contest import Contest
 from policymix.methods.leaders import UCB1, Gate, Softmax
 from policymix.methods.method import Given, Method, Recipe
 from policymix.methods.names import GROUP, method_names
+from policymix.methods.rivals import Rivals
 from policymix.methods.trust import ByArm, ByMixture, ByTruth, Fixed
 
 HEAD_START = 10
@@ -49,10 +49,10 @@ def scratch(given: Given) -> Method:
 def mars(given: Given) -> Method:
     """The mixture's advice, except where judges are sure of the learner's own action.
 
-    See `agents.judged` and `methods.contest`.
+    See `agents.judged` and `methods.rivals`.
     """
     del given
-    return Method(ByMixture(), leader=Contest(), judged=True)
+    return Method(ByMixture(), leader=Rivals(), judged=True)
 
 
 def mars_explicit(given: Given) -> Method:

@@ -31,6 +31,7 @@ from policymix.core.types import (
 from policymix.methods.behaviours import BehaviourState, Epsilon
 from policymix.methods.method import Method
 from policymix.sources.experts import Experts
+from policymix.training.guidance import drawn, guide
 
 
 class Outcome(NamedTuple):
@@ -180,23 +181,6 @@ def choose(
     return jnp.where(follows, drawn(phi, uniforms), action), option
 
 
-STRETCH = 40
-"""Steps for which a source leads exploration, on average."""
-
-
-def guide(
-    option: Int[Array, ""], num_sources: int, uniforms: Uniforms
-) -> Int[Array, ""]:
-    """The source that leads exploration: the same for a stretch, then another."""
-    changes = (option < 0) | (uniforms.leave < 1.0 / STRETCH)
-    return jnp.where(changes, (uniforms.guide * num_sources).astype(int), option)
-
-
-def drawn(likely: Float[Array, " actions"], uniforms: Uniforms) -> DiscreteAction:
-    """An action drawn from probabilities (or from what there is of them)."""
-    return jnp.argmax(jnp.cumsum(likely) > uniforms.follow)
-
-
 def observe(
     setup: LearningSetup,
     trial: Trial,
@@ -271,7 +255,7 @@ def learn(
             experience = experience._replace(
                 phi=phi(batch.obs, advice),
                 next_phi=phi(batch.next_obs, next_advice),
-                option=method.leader.best(trial.behaviour),
+                best=method.leader.best(trial.behaviour),
             )
     state, loss = agent.update(trial.agent, experience)
     fault = _note(trial.fault, jnp.array(3), jnp.isfinite(loss), step)

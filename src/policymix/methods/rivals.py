@@ -16,13 +16,13 @@ from policymix.methods.leaders import AbstractLeader, credit, first_of
 FOLLOW, RULE, OWN, EXPLORE, AROUND = range(5)
 """Arms: the advice, the rule, the own values; the own values and the best of the three
 while exploring."""
-SHARES = np.array([1.0, 1.0, 1.0, 2.0, 1.0])
+PORTIONS = np.array([1.0, 1.0, 1.0, 2.0, 1.0])
 """Of the steps: half of them are led by the own values."""
 AROUND_MOST = 0.1
 """The most that is explored around what is best."""
 
 
-class Contest(AbstractLeader):
+class Rivals(AbstractLeader):
     """All lead in turn, and returns say who is best.
 
     Half of the steps belong to the own values, most of them explore as if there were no
@@ -66,7 +66,7 @@ class Contest(AbstractLeader):
     ) -> Int[Array, ""]:
         """The arm that is furthest behind its share of the steps."""
         del epsilon, uniforms
-        return jnp.argmin(state.steps / SHARES)
+        return jnp.argmin(state.steps / PORTIONS)
 
     def remember(
         self,

@@ -145,7 +145,7 @@ class TableHeads(AbstractHeads[HeadTables]):
         return HeadTables(entries, doubts, jnp.ones(shape))
 
     def values(self, state: HeadTables, unit: Scalar, obs: Int[Array, ""]) -> Values:
-        doubts = state.left[obs] * state.doubts[:, obs]
+        doubts = state.left[obs][None] * state.doubts[:, obs]
         return state.entries[:, obs] + unit * doubts
 
     def tried(self, state: HeadTables, obs: Int[Array, ""]) -> Float[Array, " actions"]:
@@ -168,7 +168,7 @@ class TableHeads(AbstractHeads[HeadTables]):
             state: HeadTables, row: tuple[Array, Array, Array, Array]
         ) -> tuple[HeadTables, Scalar]:
             obs, target, taught, rate = row
-            error = taught * (target - state.entries[:, obs])
+            error = taught[None] * (target - state.entries[:, obs])
             entries = state.entries.at[:, obs].add(rate * error)
             left = state.left.at[obs].multiply(1.0 - rate * taught)
             state = HeadTables(entries, state.doubts, left)

@@ -154,7 +154,7 @@ class Judged(AbstractAgent[JudgedState]):
     def targets(
         self, state: JudgedState, step: Transition, next_phi: Float[Array, " actions"]
     ) -> tuple[Float[Array, " own"], Float[Array, " judges"]]:
-        """Targets r + γ Q⁻(s', a') with the best own action a', or the rule's for judges."""
+        """Targets r + γ Q⁻(s', a'), where a' is the best own action or the rule's."""
         unit, obs = spread(state.returns), step.next_obs
         own = jnp.mean(self.own.values(state.own, unit, obs), axis=0)
         older_own = self.own.older(state.own, unit, obs)

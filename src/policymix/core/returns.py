@@ -38,6 +38,8 @@ def note_reward(
 
 
 def spread(returns: Returns) -> Scalar:
-    """Their standard deviation; one as long as all were alike."""
+    """Their standard deviation; their size while all are alike, one if that is zero."""
     variance = returns.squares / jnp.maximum(returns.steps, 1.0)
-    return jnp.where(variance > 0.0, jnp.sqrt(variance), 1.0)
+    size = jnp.abs(returns.mean)
+    alike = jnp.where(size > 0.0, size, 1.0)
+    return jnp.where(variance > 0.0, jnp.sqrt(variance), alike)

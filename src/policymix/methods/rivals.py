@@ -47,7 +47,7 @@ class Rivals(AbstractLeader):
 
     def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
         """ε falls with the number of episodes in which the own values explored."""
-        own = epsilon(state.tries[EXPLORE])
+        own = epsilon(state.tries[EXPLORE].astype(int))
         around = jnp.minimum(own, AROUND_MOST)
         zero = jnp.zeros_like(own)
         return jnp.stack([zero, zero, zero, own, around])[state.arm]

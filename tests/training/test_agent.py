@@ -74,8 +74,8 @@ def test_an_evaluation_is_the_return_of_greedy_episodes(walker):
     assert walker.evaluate(3) == pytest.approx(best_return(LONG))
 
 
-def test_unadvised_an_agent_acts_on_its_own_values(walker):
-    own = np.argmax(walker.trial.agent, axis=1)
+def test_unadvised_an_agent_acts_as_its_student(walker):
+    own = np.argmax(walker.trial.agent.student.entries[0], axis=1)
     np.testing.assert_array_equal(walker.predict(np.arange(8), advised=False), own)
     assert walker.predict(3, advised=False) == own[3]
 

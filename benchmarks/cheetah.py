@@ -20,6 +20,7 @@ import cyclopts
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from gymnasium.wrappers import TransformReward
 from stable_baselines3 import SAC
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.evaluation import evaluate_policy
@@ -36,7 +37,12 @@ OPTIONS: dict[str, Any] = {
     "device": "cpu",
 }
 EXAM_SEED = 5_000_000
-LABELS = {"sac": "SAC", "mars": "SAC with MARS", "mapse": "SAC with MAPSE"}
+LABELS = {
+    "sac": "SAC",
+    "mars": "SAC with MARS",
+    "mars-explicit": "SAC with MARS, c = 100",
+    "mapse": "SAC with MAPSE",
+}
 
 
 @cyclopts.Parameter(name="*")
@@ -57,8 +63,10 @@ class Transfer:
     methods: tuple[str, ...] = ("sac", "mars", "mapse")
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     steps: int = 20_000
+    unit: float = 1.0
+    """What a reward of 1 is counted as in training."""
     scale: float = 100.0
-    """c."""
+    """c of "mars-explicit"."""
 
 
 @cyclopts.Parameter(name="*")
@@ -75,6 +83,16 @@ TRANSFER = Transfer()
 app = cyclopts.App(
     default_parameter=cyclopts.Parameter(consume_multiple=True, negative=())
 )
+
+
+class WithoutSources:
+    """A learner that may not ask."""
+
+    def __init__(self, model: Any):
+        self.model = model
+
+    def predict(self, obs: Any, **options: Any) -> Any:
+        return self.model.predict(obs, **options, advised=False)
 
 
 class Tests(BaseCallback):
@@ -97,6 +115,13 @@ class Tests(BaseCallback):
             trusted = np.argmax(advisor.weights(obs), axis=1)
             truth = stretch_of(obs, len(FAMILY.target.track))
             self.right.append(float(np.mean(trusted == truth)))
+
+    def alone(self) -> float:
+        """The return of what was learned, without asking a source."""
+        if not isinstance(self.model, MarsSAC):
+            return self.scores[-1]
+        learner: Any = WithoutSources(self.model)
+        return float(evaluate_policy(learner, self._env, 5, warn=False)[0])
 
     def _on_training_start(self) -> None:
         self.test()
@@ -130,15 +155,18 @@ def facts_of(model: SAC, name: str, samples: int) -> dict[str, Any]:
     return {**scores, "samples": samples}
 
 
-def make(method: str, seed: int, scale: float) -> Any:
+def make(method: str, seed: int, arguments: Transfer) -> Any:
     """The learner of that name."""
     env, options = make_cheetah(), {**OPTIONS, "seed": seed}
+    env = TransformReward(env, lambda reward: arguments.unit * float(reward))
     if method == "sac":
         return SAC("MlpPolicy", env, **options)
     sources = cheetah_sources()
     if method == "mapse":
         return MapseSAC("MlpPolicy", env, sources, **options)
-    return MarsSAC("MlpPolicy", env, sources, scale=scale, **options)
+    if method == "mars-explicit":
+        options |= {"form": "explicit", "scale": arguments.scale}
+    return MarsSAC("MlpPolicy", env, sources, **options)
 
 
 @app.command(name="transfer")
@@ -147,14 +175,14 @@ def compare(arguments: Transfer = TRANSFER) -> None:
     means: dict[str, list[float]] = {method: [] for method in arguments.methods}
     for seed in arguments.seeds:
         for method in arguments.methods:
-            model, tests = make(method, seed, arguments.scale), Tests()
+            model, tests = make(method, seed, arguments), Tests()
             began = time.perf_counter()
             model.learn(arguments.steps, callback=tests, log_interval=10**9)
             means[method].append(float(np.mean(tests.scores)))
-            taken = time.perf_counter() - began
+            taken, alone = time.perf_counter() - began, tests.alone()
             print(
                 f"{method} seed {seed}: mean {means[method][-1]:.0f}, last five tests "
-                f"{np.mean(tests.scores[-5:]):.0f}, right source "
+                f"{np.mean(tests.scores[-5:]):.0f}, alone {alone:.0f}, right source "
                 f"{[round(r, 2) for r in tests.right]}, {taken:.0f} s "
                 f"{[round(s) for s in tests.scores]}",
                 flush=True,
@@ -170,7 +198,7 @@ def draw(arguments: Draw) -> None:
     curves: dict[str, list[list[float]]] = {}
     for path in arguments.lines:
         for line in path.read_text().splitlines():
-            if found := re.match(r"(\w+) seed \d+: .*\[([^\]]+)\]$", line):
+            if found := re.match(r"([\w-]+) seed \d+: .*\[([^\]]+)\]$", line):
                 scores = [float(score) for score in found[2].split(",")]
                 curves.setdefault(found[1], []).append(scores)
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
@@ -183,7 +211,7 @@ def draw(arguments: Draw) -> None:
     left.set(xlabel="samples of the target", ylabel="test return")
     left.set_title("Every seed, and their mean", fontsize=10)
     left.legend(frameon=False, fontsize=8, loc=(0.25, 0.44))
-    model = make("mars", 0, 100.0).learn(arguments.steps)
+    model = make("mars", 0, TRANSFER).learn(arguments.steps)
     seen = model.replay_buffer.observations[: arguments.steps, 0]
     place = LENGTH * (np.arctan2(seen[:, 1], seen[:, 0]) / (2 * np.pi) % 1.0)
     weights = model.advisor.weights(seen)

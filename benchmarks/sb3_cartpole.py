@@ -3,6 +3,7 @@
     python benchmarks/sb3_cartpole.py --methods dqn mars mapse --seeds 0 1 2 3 4
     python benchmarks/sb3_cartpole.py --methods ppo ppo-bonus ppo-lookback --steps 20000
     python benchmarks/sb3_cartpole.py --methods dqn mars --useless --steps 20000
+    python benchmarks/sb3_cartpole.py --methods mars --unit 100
 
 Transfer-CartPole: mean test score over the run (500 is perfect), a greedy test of five
 episodes every 500 samples on an environment of its own; everything else is the same
@@ -17,6 +18,7 @@ import cyclopts
 import gymnasium
 import numpy as np
 import torch
+from gymnasium.wrappers import TransformReward
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
@@ -53,10 +55,12 @@ PPO_OPTIONS: dict[str, Any] = {
 class Arguments:
     """Which learners, on which seeds."""
 
-    methods: tuple[str, ...] = ("dqn", "mars", "mars-lookahead", "mapse")
+    methods: tuple[str, ...] = ("dqn", "mars", "mars-explicit", "mars-lookahead")
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     scale: float = 2.0
-    """c."""
+    """c of the forms that have one."""
+    unit: float = 1.0
+    """What a reward of 1 is counted as in training."""
     useless: bool = False
     """Random policies and wrong dynamics instead of the shipped sources."""
     steps: int = 10_000
@@ -66,6 +70,16 @@ DEFAULTS = Arguments()
 app = cyclopts.App(
     default_parameter=cyclopts.Parameter(consume_multiple=True, negative=())
 )
+
+
+class WithoutSources:
+    """A learner that may not ask."""
+
+    def __init__(self, model: Any):
+        self.model = model
+
+    def predict(self, obs: Any, **options: Any) -> Any:
+        return self.model.predict(obs, **options, advised=False)
 
 
 class Tests(BaseCallback):
@@ -83,6 +97,13 @@ class Tests(BaseCallback):
     def _on_training_start(self) -> None:
         self._env.reset(seed=5_000_000)
         self.test()
+
+    def alone(self) -> float:
+        """The score of what was learned, without asking a source."""
+        if not isinstance(self.model, MarsDQN):
+            return self.scores[-1]
+        learner: Any = WithoutSources(self.model)
+        return float(evaluate_policy(learner, self._env, 20, warn=False)[0])
 
     def _on_step(self) -> bool:
         if self.num_timesteps % 500 == 0:
@@ -108,6 +129,7 @@ def useless_sources() -> pm.SourceLibrary:
 def make(method: str, seed: int, arguments: Arguments) -> Any:
     """The learner of that name."""
     env, options = gymnasium.make(TARGET), {**OPTIONS, "seed": seed}
+    env = TransformReward(env, lambda reward: arguments.unit * float(reward))
     if method == "dqn":
         return DQN("MlpPolicy", env, **options)
     shipped = pm.load_task("cartpole").sources
@@ -116,9 +138,10 @@ def make(method: str, seed: int, arguments: Arguments) -> Any:
         return make_ppo(method, seed, sources, arguments.steps)
     if method == "mapse":
         return MapseDQN("MlpPolicy", env, sources, **options)
-    form = "lookahead" if method == "mars-lookahead" else "explicit"
-    scale = arguments.scale
-    return MarsDQN("MlpPolicy", env, sources, form=form, scale=scale, **options)
+    form = method.removeprefix("mars").removeprefix("-")
+    if form:
+        options |= {"form": form, "scale": arguments.scale}
+    return MarsDQN("MlpPolicy", env, sources, **options)
 
 
 def make_ppo(method: str, seed: int, sources: pm.SourceLibrary, steps: int) -> Any:
@@ -148,7 +171,8 @@ def main(arguments: Arguments = DEFAULTS) -> None:
             own = trusted.get("transfer/source_weight/own", float("nan"))
             print(
                 f"{method} seed {seed}: mean {mean:.0f}, last tests {end:.0f}, "
-                f"own model {own:.2f}  {[round(s) for s in tests.scores]}",
+                f"alone {tests.alone():.0f}, own model {own:.2f}  "
+                f"{[round(s) for s in tests.scores]}",
                 flush=True,
             )
     for method, rows in means.items():

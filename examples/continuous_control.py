@@ -5,7 +5,7 @@
 Two simulators, on Earth and in a third of its gravity, each with a policy that SAC
 trained there. Half of the target's track has the one, half the other. The mixture asks
 the simulators what they would have done, and learns where to believe which; `MarsSAC`
-adds its potential to what the actor strives for. Watch it with
+follows the believed policy, except where its own action is surely better. Watch it with
 `tensorboard --logdir cheetah-log`.
 """
 
@@ -23,7 +23,6 @@ learner = MarsSAC(
     "MlpPolicy",
     make_cheetah(),
     cheetah_sources(),
-    scale=100.0,
     policy_kwargs={"net_arch": [128, 128]},
     batch_size=128,
     learning_rate=7e-4,

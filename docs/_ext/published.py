@@ -25,10 +25,10 @@ from policymix.environments.registry import find_domain
 from policymix.experiments import origins
 from policymix.experiments.reproduce import NOTE, command_of
 from policymix.reports.analysis import Measures, measure
-from policymix.reports.claims import show
 from policymix.reports.report import TABLE
 from policymix.reports.results import Results, read_results
 from policymix.reports.tables import share
+from policymix.reports.verdicts import show
 from policymix.storage.runs import FACTS, PACKED, ROWS, find_runs
 
 FOLDERS = ("results/paper",)

@@ -180,6 +180,8 @@ def test_an_action_is_worth_the_best_option_that_takes_it():
     np.testing.assert_array_equal(both_left, np.array([0.9, 0.3], np.float32))
     swapped = AGENT.action_values(state, jnp.array(2), jnp.array([RIGHT, LEFT]))
     np.testing.assert_array_equal(swapped, np.array([0.2, 0.9], np.float32))
+    alone = AGENT.alone_values(state, jnp.array(2))
+    np.testing.assert_array_equal(alone, np.array([0.2, 0.3], np.float32))
 
 
 def test_the_corridor_is_solved_and_the_bad_source_is_left():

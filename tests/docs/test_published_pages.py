@@ -19,9 +19,10 @@ from policymix.core.errors import PolicymixError
 from policymix.core.settings import DEFAULTS, Settings
 from policymix.methods.recipes import METHODS
 from policymix.reports.analysis import measure
-from policymix.reports.claims import show
+from policymix.reports.claims import claims
 from policymix.reports.results import read_results
 from policymix.reports.tables import share
+from policymix.reports.verdicts import show
 
 from support.known import PAPER, STUDIES
 from support.made_runs import spread, toward, write_domain
@@ -38,18 +39,28 @@ CURVES = {
 COMMAND = "policymix reproduce cartpole --out results/paper"
 
 
-@pytest.fixture(scope="module")
-def published():
-    """The extension, where Sphinx finds it too; skipped where Sphinx is not there."""
+def extension(name):
+    """One of ours, where Sphinx finds it too; skipped where Sphinx is not there."""
     pytest.importorskip("sphinx", reason="install the extra docs")
-    path = DOCS / "_ext" / "published.py"
-    spec = importlib.util.spec_from_file_location("published", path)
+    spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def published():
+    return extension("published")
+
+
+@pytest.fixture(scope="module")
+def kinds(published):
+    """It is made of parts of the other."""
+    assert published is not None
+    return extension("kinds")
 
 
 def make_results(root, name="results/paper", domain="cartpole", curves=CURVES):
@@ -125,6 +136,24 @@ def test_what_is_missing_is_named(published, root, tmp_path_factory):
         published.settings_table(["skale"], "paper.md")
     with pytest.raises(PolicymixError, match="results/paper holds no run"):
         published.read_published(tmp_path_factory.mktemp("empty"))
+
+
+def test_kinds_of_advice_have_the_figures_and_answers_of_the_report(kinds, tmp_path):
+    place = tmp_path / "results" / "advice"
+    assert "Not run yet" in kinds.kinds_tables(place, ["mars"])
+    for domain, mars in (("cartpole-ones", 490), ("cartpole-cents", 300)):
+        make_results(tmp_path, "results/advice", domain, {"mars": spread(mars)})
+    text = kinds.kinds_tables(place, ["mars"]).replace("\N{NO-BREAK SPACE}", " ")
+    everything = read_results(place)
+    for results in everything:
+        (row,) = measure(results)
+        assert " <br>".join(show(row.area).split(" ", 1)) in text
+        for verdict in claims(results, everything):
+            assert f"| {verdict.claim} | **{verdict.answer}** |" in text
+    assert "**no**" in text
+    assert text.index("rewards of 1 ") < text.index("rewards of 0.01 ")
+    with pytest.raises(PolicymixError, match="no run of 'marz'"):
+        kinds.kinds_tables(place, ["marz"])
 
 
 def settings_row(published, name):

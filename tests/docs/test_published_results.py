@@ -8,9 +8,10 @@ import pytest
 from policymix.experiments.plans import plan
 from policymix.experiments.runner import missing
 from policymix.reports.analysis import measure
-from policymix.reports.claims import claims, show
+from policymix.reports.claims import claims
 from policymix.reports.results import read_results
 from policymix.reports.tables import table_of
+from policymix.reports.verdicts import show
 from policymix.training.task import load_task
 
 from support.known import INVENTORIES, TRIALS

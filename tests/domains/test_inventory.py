@@ -164,7 +164,9 @@ def test_training_is_scored_by_exact_regret(task):
     for agent, row in zip(trained.agents, trained.rows[-2:], strict=True):
         orders = agent.predict(np.arange(store.num_states))
         assert row.score == pytest.approx(float(regret_in(store)(orders)), abs=1e-12)
-        assert agent.evaluate() == row.score
+        assert agent.evaluate() == pytest.approx(row.score, abs=1e-12)
+        assert agent.evaluate(advised=False) == pytest.approx(row.alone, abs=1e-12)
+        assert row.alone < 0.5
     scores = {row.step: row.score for row in trained.rows}
     assert scores[2_000] < 0.5 < scores[0]
 

@@ -31,8 +31,8 @@ def read(out):
 def test_every_evaluation_of_every_trial_has_a_row(tmp_path):
     returned = go(tmp_path / "out")
     (header, *rows), facts = read(tmp_path / "out")
-    assert ",".join(header) == HEADER == "domain,method,trial,seed,step,score"
-    keys = [(method, int(trial), int(step)) for _, method, trial, _, step, _ in rows]
+    assert ",".join(header) == HEADER == "domain,method,trial,seed,step,score,alone"
+    keys = [(method, int(trial), int(step)) for _, method, trial, _, step, *_ in rows]
     assert sorted(keys) == sorted(
         (method, trial, step)
         for method in ("mars", "scratch")
@@ -41,6 +41,7 @@ def test_every_evaluation_of_every_trial_has_a_row(tmp_path):
     )
     assert all(int(row[3]) == 5 + int(row[2]) for row in rows)
     assert [float(row[5]) for row in rows] == [row.score for row in returned]
+    assert [float(row[6]) for row in rows] == [row.alone for row in returned]
     assert facts["status"] == "finished"
     assert facts["settings"]["scale"] == SETTINGS.scale
     assert set(facts["wall_seconds"]) == {"mars", "scratch"}
@@ -84,7 +85,7 @@ class Breaking(TrainingRun):
         self._name, self._stop = name, stop
 
     def pauses(self):
-        row = Row("probe", self._name, 0, 0, 0, 1.0)
+        row = Row("probe", self._name, 0, 0, 0, 1.0, 1.0)
         yield Pause(0, 0, [row])
         if self._name == "scratch":
             raise self._stop

@@ -53,7 +53,7 @@ def stub(weigh, action=0):
         def belief(self):
             return CompiledAdvice()
 
-        def predict(self, obs):
+        def predict(self, obs, advised=True):
             return np.full(len(obs), action)
 
     return Stub()

@@ -14,9 +14,10 @@ from policymix.methods.method import Method
 from policymix.methods.recipes import METHODS, always, find_recipe
 from policymix.methods.trust import ByMixture
 from policymix.training.compiled import _chunk
+from policymix.training.greedy import greedy
 from policymix.training.run import TrainingRun
 from policymix.training.setup import build_setup
-from policymix.training.step import begin, choose, greedy
+from policymix.training.step import begin, choose
 from policymix.training.train import train
 
 from support.probes import (
@@ -166,9 +167,9 @@ def test_a_jumpstart_leads_whole_episodes_of_the_target_at_first():
     assert [led(0), led(1)] == [LONG.horizon, LONG.horizon / 2]
 
 
-def test_one_source_alone_is_mars_with_a_mixture_of_one():
+def test_one_source_alone_is_explicit_mars_with_a_mixture_of_one():
     task = task_of(LONG, [source("only", WRONG, LONG)])
-    phi, mars = (build_setup(task, name, QUICK) for name in ("phi1", "mars"))
+    phi, mars = (build_setup(task, name, QUICK) for name in ("phi1", "mars-explicit"))
     chosen = actions(phi)
     np.testing.assert_array_equal(chosen, actions(mars))
     assert set(chosen.tolist()) == {0, 1}
@@ -258,7 +259,7 @@ def test_a_misspelt_method_is_guessed():
 @pytest.mark.parametrize(
     "alike",
     [
-        ("mars", "mars-explicit", "mapse", "follow", "jumpstart"),
+        ("mars-explicit", "mapse", "follow", "jumpstart"),
         ("mars-reward", "mars-lookahead"),
         ("phi1", "phi2"),
     ],

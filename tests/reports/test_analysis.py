@@ -52,7 +52,7 @@ def mirrored(results):
     """The same with every score negated, so that the other direction is better."""
     flip = {"lower": "higher", "higher": "lower"}[results.facts["better"]]
     curves = {
-        name: Curve(name, curve.steps, -curve.scores, curve.seeds)
+        name: Curve(name, curve.steps, -curve.scores, -curve.alone, curve.seeds)
         for name, curve in results.curves.items()
     }
     return replace(results, facts=results.facts | {"better": flip}, curves=curves)

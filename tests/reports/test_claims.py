@@ -8,24 +8,26 @@ from scipy import stats
 
 from policymix.reports.claims import (
     CLAIMS,
-    Verdict,
-    absent,
-    beats,
     beats_all,
     claims,
     ends_as_well,
-    judge,
-    margin,
     nears_oracle,
     no_source_suffices,
-    number,
     questions,
-    show,
-    together,
     trusts_the_right_source,
 )
 from policymix.reports.results import Seen
 from policymix.reports.statistics import Interval
+from policymix.reports.verdicts import (
+    Verdict,
+    absent,
+    beats,
+    judge,
+    margin,
+    number,
+    show,
+    together,
+)
 
 from support.made_runs import SOURCES, results_of, spread, toward
 

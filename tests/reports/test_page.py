@@ -18,9 +18,7 @@ SOURCES = [{"name": IMAGE, "colour": "#0072b2"}, {"name": "land", "colour": "#e6
 BELIEVED = {"method": SCRIPT, "trial": 0, "sources": SOURCES, "steps": STEPS}
 
 
-def curve(name, kind, level, hidden=False):
-    mean = [level - 10 * i for i in range(len(STEPS))]
-    iqm = [value + 3 for value in mean]
+def curve(name, kind, level, hidden=False, alone=None):
     return {
         "name": name,
         "kind": kind,
@@ -28,6 +26,15 @@ def curve(name, kind, level, hidden=False):
         "dash": "6 3",
         "hidden": hidden,
         "steps": STEPS,
+        **bands(level),
+        "alone": alone,
+    }
+
+
+def bands(level):
+    mean = [level - 10 * i for i in range(len(STEPS))]
+    iqm = [value + 3 for value in mean]
+    return {
         "mean": mean,
         "mean_low": [value - 1 for value in mean],
         "mean_high": [value + 2 for value in mean],
@@ -38,7 +45,7 @@ def curve(name, kind, level, hidden=False):
 
 
 METHODS = [
-    curve("mars", "ours", 120),
+    curve("mars", "ours", 120, alone=bands(150)),
     curve(SCRIPT, "ours", 110),
     curve(IMAGE, "baseline", 125),
     curve("oracle", "yardstick", 100, hidden=True),
@@ -417,6 +424,17 @@ def test_log_axis_keeps_zero_and_opens_the_start(page):
     assert share_of_the_first_gap() == pytest.approx(0.01)
     click(page, domain_js(0, "input[value=log]"))
     assert share_of_the_first_gap() > 0.1
+
+
+def test_what_was_not_tested_alone_is_not_drawn(page):
+    click(page, domain_js(0, "input[value=alone]"))
+    drawn = lines(page)
+    assert list(drawn) == ["mars"]
+    slider = domain_js(0, ".stage input")
+    page.js(f"{slider}.focus()")
+    page.key("Home")
+    text = page.js(f"{slider}.getAttribute('aria-valuetext')")
+    assert "mars 150.0" in text
 
 
 def reading(method):

@@ -18,9 +18,18 @@ from policymix.reports.claims import claims, questions
 from policymix.reports.report import FIGURES, PAGE, TABLE, notes_of, report, section_of
 from policymix.reports.results import read_results
 from policymix.reports.statistics import interquartile_mean, interval
+from policymix.reports.tables import summary_of, table_of
 
 from support.known import LOOKS, PAPER
-from support.made_runs import EVERY, SOURCES, look_of, spread, write_domain, write_run
+from support.made_runs import (
+    EVERY,
+    SOURCES,
+    look_of,
+    results_of,
+    spread,
+    write_domain,
+    write_run,
+)
 
 SCRIPT = "<script>alert(1)</script>"
 METHODS = ["mars", "mapse", "caps", "ucb", "phi1", "phi2", "scratch", "follow"]
@@ -156,6 +165,7 @@ def test_the_table_holds_the_measures(made, everything):
             ("jumpstart", row.jumpstart),
             ("beats_scratch", row.beats_scratch),
             ("ends_worse", row.harms),
+            ("alone_iqm", row.alone),
         ):
             cells = [found[name + part] for part in ("", "_low", "_high")]
             if bounds is None:
@@ -201,6 +211,8 @@ def test_every_method_has_both_statistics(domain, everything, domains):
             ("iqm_high", middle.high),
         ):
             np.testing.assert_allclose(line[key], wanted, rtol=1e-4, err_msg=key)
+        alone = curve.alone.mean(axis=1)
+        np.testing.assert_allclose(line["alone"]["mean"], alone, rtol=1e-4)
 
 
 @DOMAINS
@@ -221,6 +233,28 @@ def test_every_row_of_the_summary_fills_its_columns(domain, everything, domains)
     for row in summary["rows"]:
         assert len(row["cells"]) == len(row["order"]) == len(summary["columns"]) - 1
         assert all(isinstance(cell, str) and cell for cell in row["cells"])
+
+
+def test_the_end_alone_is_shown_where_a_run_says_it():
+    curves = {"mars": spread(90, TRIALS), "scratch": spread(60, TRIALS)}
+    unknown = np.full_like(curves["mars"], np.nan)
+    known = results_of("cartpole", curves, alone={"mars": spread(7, TRIALS)})
+    part = results_of("cartpole", curves, alone={"mars": unknown})
+    old = results_of("cartpole", curves, alone=dict.fromkeys(curves, unknown))
+    titles, cells = [], []
+    for results in (known, part, old):
+        made = summary_of(results, measure(results))
+        titles.append([column["title"] for column in made["columns"]])
+        cells.append({row["method"]: row["cells"][3] for row in made["rows"]})
+    place = titles[0].index("alone: IQM [95 %]")
+    assert place == 4
+    assert titles[1] == titles[0]
+    assert titles[2] == [title for title in titles[0] if title != titles[0][place]]
+    assert cells[0]["mars"].startswith("7.0 [")
+    assert cells[1]["mars"] == "–"
+    assert cells[1]["scratch"] == cells[0]["scratch"] != "–"
+    tables = [table_of([r], {r.domain: measure(r)}).decode() for r in (known, old)]
+    assert ["alone_iqm" in table for table in tables] == [True, False]
 
 
 @DOMAINS
@@ -424,7 +458,8 @@ def test_the_folder_decides_what_is_reported(made, everything):
     (alone,) = read_results(made["place"] / "cartpole")
     table = measure(alone)
     one, other = (
-        section_of(results, table, []) for results in (alone, everything["cartpole"])
+        section_of(results, table, [], claims(results))
+        for results in (alone, everything["cartpole"])
     )
     assert one == other
 

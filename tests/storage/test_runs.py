@@ -16,6 +16,7 @@ from policymix.core.progress import silent
 from policymix.experiments.runner import run_methods as run
 from policymix.storage import runs
 from policymix.storage.runs import (
+    EARLIER,
     FACTS,
     HEADER,
     NEEDED,
@@ -97,7 +98,8 @@ def test_curves_are_the_rows_that_were_written(written):
     assert curve.seeds == (5, 6)
     assert len(rows) == curve.scores.size == 6
     for row in rows:
-        assert curve.scores[STEPS.index(row.step), row.trial] == row.score
+        place = STEPS.index(row.step), row.trial
+        assert (curve.scores[place], curve.alone[place]) == (row.score, row.alone)
     assert found.facts == facts_of(out)
     assert not found.has_snapshots
 
@@ -117,7 +119,9 @@ def two(folder):
     retell(folder, facts_of(folder) | {"methods": ["scratch", "phi1"]})
     lines = lines_of(folder)
     parts = [line.replace("scratch", "phi1").split(",") for line in lines[1:]]
-    lower = [",".join([*rest, str(float(score) - 1)]) for *rest, score in parts]
+    lower = [
+        ",".join([*rest, str(float(score) - 1), alone]) for *rest, score, alone in parts
+    ]
     rewrite(folder, [*lines, *lower])
     return folder
 
@@ -198,23 +202,26 @@ def test_a_repeated_row_is_named_with_the_first(folder, change):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("probe,scratch,0,5,100", "5 values instead of 6"),
-        ("probe,scratch,0,5,100,1.0,2.0", "7 values instead of 6"),
-        ("", "values instead of 6"),
-        ("probe,scratch,one,5,100,1.0", "'one'"),
-        ("probe,scratch,0,5.5,100,1.0", "'5.5'"),
-        ("probe,scratch,0,5,soon,1.0", "'soon'"),
-        ("probe,scratch,0,5,100,good", "'good'"),
-        ("probe,scratch,0,5,100,", "''"),
-        ("probe,scratch,0,5,100,nan", "the score is nan"),
-        ("probe,scratch,0,5,100,inf", "the score is inf"),
-        ("probe,scratch,0,5,100,-inf", "the score is -inf"),
-        ("maze,scratch,0,5,100,1.0", "the domain is 'maze', not 'probe'"),
-        ("probe,mars,0,5,100,1.0", "'mars' is none of the run's methods"),
-        ("probe,scratch,2,7,100,1.0", "no trial 2 with seed 7"),
-        ("probe,scratch,-1,4,100,1.0", "no trial -1 with seed 4"),
-        ("probe,scratch,0,6,100,1.0", "no trial 0 with seed 6"),
-        ("probe,scratch,0,5,-100,1.0", "the step is -100"),
+        ("probe,scratch,0,5,100,1.0", "6 values instead of 7"),
+        ("probe,scratch,0,5,100,1.0,2.0,3.0", "8 values instead of 7"),
+        ("", "values instead of 7"),
+        ("probe,scratch,one,5,100,1.0,2.0", "'one'"),
+        ("probe,scratch,0,5.5,100,1.0,2.0", "'5.5'"),
+        ("probe,scratch,0,5,soon,1.0,2.0", "'soon'"),
+        ("probe,scratch,0,5,100,good,2.0", "'good'"),
+        ("probe,scratch,0,5,100,,2.0", "''"),
+        ("probe,scratch,0,5,100,nan,2.0", "the score is nan"),
+        ("probe,scratch,0,5,100,inf,2.0", "the score is inf"),
+        ("probe,scratch,0,5,100,-inf,2.0", "the score is -inf"),
+        ("probe,scratch,0,5,100,1.0,bad", "'bad'"),
+        ("probe,scratch,0,5,100,1.0,", "''"),
+        ("probe,scratch,0,5,100,1.0,nan", "the score alone is nan"),
+        ("maze,scratch,0,5,100,1.0,2.0", "the domain is 'maze', not 'probe'"),
+        ("probe,mars,0,5,100,1.0,2.0", "'mars' is none of the run's methods"),
+        ("probe,scratch,2,7,100,1.0,2.0", "no trial 2 with seed 7"),
+        ("probe,scratch,-1,4,100,1.0,2.0", "no trial -1 with seed 4"),
+        ("probe,scratch,0,6,100,1.0,2.0", "no trial 0 with seed 6"),
+        ("probe,scratch,0,5,-100,1.0,2.0", "the step is -100"),
     ],
 )
 @pytest.mark.parametrize("line", [2, 4, 7])
@@ -223,6 +230,25 @@ def test_a_row_that_cannot_be_is_named_by_its_line(folder, line, row, words):
     lines[line - 1] = row
     rewrite(folder, lines)
     assert_wrong(folder, ROWS, f"line {line}", words)
+
+
+def test_rows_from_before_there_was_a_score_alone_are_read(written, folder):
+    rewrite(folder, [line.rpartition(",")[0] for line in lines_of(folder)])
+    assert lines_of(folder)[0] == EARLIER
+    curve, whole = (read_run(f).curves["scratch"] for f in (folder, written[1]))
+    np.testing.assert_array_equal(curve.scores, whole.scores)
+    assert curve.alone.shape == whole.alone.shape
+    assert np.isnan(curve.alone).all()
+
+
+@pytest.mark.parametrize("line", [2, 4, 7])
+def test_a_file_has_the_score_alone_in_every_row_or_in_none(folder, line):
+    lines = lines_of(folder)
+    rewrite(folder, [EARLIER, *lines[1:]])
+    assert_wrong(folder, ROWS, "line 2", "7 values instead of 6")
+    lines[line - 1] = lines[line - 1].rpartition(",")[0]
+    rewrite(folder, lines)
+    assert_wrong(folder, ROWS, f"line {line}", "6 values instead of 7")
 
 
 def test_no_row_lies_beyond_the_end(folder):
@@ -379,8 +405,8 @@ def test_any_bytes_as_rows_are_rows_or_an_error(written, fuzzed, content):
         assert_sound_or_named(folder)
 
 
-@given(st.lists(st.integers(-3, 9) | st.floats(), min_size=4, max_size=4))
-@example([0, 5, 10**30, 1.0])
+@given(st.lists(st.integers(-3, 9) | st.floats(), min_size=5, max_size=5))
+@example([0, 5, 10**30, 1.0, 1.0])
 def test_any_numbers_in_a_row_are_a_row_or_an_error(written, fuzzed, numbers):
     folder = restored(fuzzed, written)
     row = ",".join(map(str, ["probe", "scratch", *numbers]))

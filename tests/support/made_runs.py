@@ -68,6 +68,7 @@ def run_of(
     domain: str,
     curves: Mapping[str, np.ndarray],
     *,
+    alone: Mapping[str, np.ndarray] | None = None,
     folder: Path = Path("made"),
     times: Sequence[int] = (),
     seed: int = 0,
@@ -81,6 +82,7 @@ def run_of(
     Args:
         domain: one of the three, or one of your own.
         curves: method → scores [tests, trials].
+        alone: the same without the sources; by default as good as with them.
         folder: where it is said to be.
         times: of the tests; every thousand samples by default.
         seed: of the first trial.
@@ -102,8 +104,9 @@ def run_of(
     swept = {"setting": sweep[0], "value": sweep[1]} if sweep else None
     known |= {"status": "finished", "sweep": swept} | facts
     seeds = tuple(range(seed, seed + trials))
+    unaided = {**curves, **(alone or {})}
     made = {
-        name: Curve(name, steps[: len(scores)], scores, seeds)
+        name: Curve(name, steps[: len(scores)], scores, unaided[name], seeds)
         for name, scores in curves.items()
     }
     return Run(folder, known, made)
@@ -119,10 +122,12 @@ def write_run(
     """A run's folder, with snapshots if there are looks; see `run_of`."""
     run = run_of(domain, curves, folder=folder, **made)
     rows = [
-        Row(domain, name, trial, seed, int(step), float(score))
+        Row(domain, name, trial, seed, int(step), float(score), float(alone))
         for name, curve in run.curves.items()
         for trial, seed in enumerate(curve.seeds)
-        for step, score in zip(curve.steps, curve.scores[:, trial], strict=True)
+        for step, score, alone in zip(
+            curve.steps, curve.scores[:, trial], curve.alone[:, trial], strict=True
+        )
     ]
     task = task_of(domain, made.get("names", ()))
     write_folder(folder, run_files(run.facts, rows) | snapshot_files(task, looks))

@@ -73,3 +73,4 @@ def values_of(parameters, rows, target=False):
 TAGS = ["transfer/entropy", "transfer/log_evidence", "transfer/raw_return"]
 WEIGHTS = [f"transfer/source_weight/{name}" for name in ("left", "right", "own")]
 SHAPED = "transfer/shaped_return"
+RULE = ["transfer/own_actions", "transfer/reward_unit", "transfer/return_of_advice"]

@@ -74,6 +74,12 @@ def test_an_evaluation_is_the_return_of_greedy_episodes(walker):
     assert walker.evaluate(3) == pytest.approx(best_return(LONG))
 
 
+def test_unadvised_an_agent_acts_as_its_student(walker):
+    own = np.argmax(walker.trial.agent.student.entries[0], axis=1)
+    np.testing.assert_array_equal(walker.predict(np.arange(8), advised=False), own)
+    assert walker.predict(3, advised=False) == own[3]
+
+
 def test_beliefs_trust_the_source_that_predicts(walker):
     weights = walker.belief.weights_of(np.arange(LONG.length))
     assert weights.shape == (LONG.length, 2)

@@ -10,13 +10,13 @@ import pytest
 
 from policymix.methods.method import Method
 from policymix.methods.trust import Fixed
+from policymix.training.greedy import greedy
 from policymix.training.setup import build_setup
 from policymix.training.step import (
     Outcome,
     begin,
     choose,
     faults,
-    greedy,
     learn,
     observe,
     shaping_of,
@@ -51,7 +51,7 @@ def see(problem, trial, outcome, action=1, step=0):
 
 def test_an_arm_without_advice_acts_on_values_alone():
     """Advice is right, by 1; the values are left, by 0.1."""
-    problem, trial = begun("mars", HELPFUL)
+    problem, trial = begun("phi1", HELPFUL)
     trial = trial._replace(agent=trial.agent.at[:, 0].set(0.1))
     alone = trial._replace(behaviour=trial.behaviour._replace(arm=jnp.array(1)))
     assert int(choose(problem, trial, calm(2))[0]) == 1
@@ -59,7 +59,7 @@ def test_an_arm_without_advice_acts_on_values_alone():
 
 
 def test_a_test_goes_by_the_arm_that_proved_better_not_by_the_one_that_leads():
-    problem, trial = begun("mars", HELPFUL)
+    problem, trial = begun("phi1", HELPFUL)
     trial = trial._replace(agent=trial.agent.at[:, 0].set(0.1))
     memory = trial.behaviour._replace(
         means=jnp.array([0.0, 1.0]),

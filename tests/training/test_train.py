@@ -39,7 +39,8 @@ def test_a_row_for_every_trial_and_evaluation_from_step_zero_on(result):
         for trial in (0, 1)
     ]
     assert [row[:5] for row in result.rows] == expected
-    assert Row._fields == ("domain", "method", "trial", "seed", "step", "score")
+    scores = ("score", "alone")
+    assert Row._fields == ("domain", "method", "trial", "seed", "step", *scores)
 
 
 def test_scores_are_the_measure_of_the_domain(result):

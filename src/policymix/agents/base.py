@@ -41,6 +41,10 @@ class Experience(NamedTuple):
     advice: Float[Array, "batch n actions"] | None = None
     latest: Transition | None = None
     option: Int[Array, ""] | None = None
+    phi: Float[Array, "batch actions"] | None = None
+    next_phi: Float[Array, "batch actions"] | None = None
+    best: Int[Array, ""] | None = None
+    """The way to behave that has proved best, for a student."""
 
 
 class AbstractAgent(eqx.Module, Generic[State]):
@@ -60,6 +64,10 @@ class AbstractAgent(eqx.Module, Generic[State]):
         self, state: State, obs: Observation, advice: Float[Array, "n actions"]
     ) -> Float[Array, " actions"]:
         """What to act on greedily."""
+
+    @abc.abstractmethod
+    def alone_values(self, state: State, obs: Observation) -> Float[Array, " actions"]:
+        """The same without any source: what the agent itself has learned."""
 
     @abc.abstractmethod
     def act(
@@ -142,6 +150,10 @@ class AbstractLearner(AbstractAgent[State]):
     ) -> Float[Array, " actions"]:
         """Q(s, ·); no advice is needed."""
         del advice
+        return self.values(state, obs)
+
+    def alone_values(self, state: State, obs: Observation) -> Float[Array, " actions"]:
+        """Q(s, ·)."""
         return self.values(state, obs)
 
     def act(

@@ -94,6 +94,12 @@ class CAPS(AbstractAgent[CAPSState]):
         takes = self.policies(advice) > 0.5
         return jnp.max(jnp.where(takes, values[:, None], -jnp.inf), axis=0)
 
+    def alone_values(
+        self, state: CAPSState, obs: Observation
+    ) -> Float[Array, " actions"]:
+        """The values of the options that are primitive actions."""
+        return self.learner.values(state.values, obs)[self.num_sources :]
+
     def act(
         self,
         state: CAPSState,
@@ -127,7 +133,8 @@ class CAPS(AbstractAgent[CAPSState]):
         self, state: CAPSState, experience: Experience
     ) -> tuple[CAPSState, Scalar]:
         """Teach every option that agrees with the action, then mend the exits."""
-        batch, _, advice, step, option = experience
+        batch, advice = experience.batch, experience.advice
+        step, option = experience.latest, experience.option
         assert advice is not None
         assert step is not None
         assert option is not None

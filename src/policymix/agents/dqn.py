@@ -75,8 +75,10 @@ class DQN(AbstractLearner[DQNState]):
         return True
 
     def init(self, key: Key) -> DQNState:
+        return self.begin(init_mlp(key, self.sizes))
+
+    def begin(self, network: MLP) -> DQNState:
         """Both networks start the same."""
-        network = init_mlp(key, self.sizes)
         return DQNState(start_descent(self._optimiser, network), network)
 
     def values(self, state: DQNState, obs: Observation) -> Float[Array, " outputs"]:

@@ -15,10 +15,11 @@ from jaxtyping import Array
 from policymix.beliefs.build import make_mixture
 from policymix.beliefs.mixture import Evidence, Metrics
 from policymix.bridges.compiled_advice import compile_advice
+from policymix.bridges.recall import Recall
 from policymix.core.errors import PolicymixError, SourceError
 from policymix.core.kernels import Gaussian
 from policymix.core.settings import Settings
-from policymix.core.types import Discrete, Space, TaskSpec
+from policymix.core.types import Box, Discrete, Space, TaskSpec
 from policymix.sources.checks import probe_observations
 from policymix.sources.library import SourceLibrary
 from policymix.sources.units import prepare_sources
@@ -118,6 +119,23 @@ class Advisor:
         self._check(advice, rows)
         return phi, slope
 
+    def advised(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The action to follow, and whether there is advice at all.
+
+        Of discrete actions the one of the highest Φ, else the most trusted source's.
+        None is where the target's own model is trusted most.
+        """
+        rows = self._states(obs)
+        weights = np.asarray(self._told.weigh(self.state, rows))
+        advice = self._recall(rows)
+        sources = advice.shape[1]
+        told = np.argmax(weights, axis=1) < sources
+        if isinstance(self.spec.action, Discrete):
+            phi = np.einsum("ri,ria->ra", weights[:, :sources], advice)
+            return np.argmax(phi, axis=1), told
+        trusted = np.argmax(weights[:, :sources], axis=1)
+        return self._bounded(advice[np.arange(len(trusted)), trusted]), told
+
     def draw(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What a source drawn from the mixture would do, and whether one was drawn.
 
@@ -128,11 +146,9 @@ class Advisor:
         drawn = component < advice.shape[1]
         source = np.where(drawn, component, 0)
         chosen = advice[np.arange(len(source)), source]
-        space = self.spec.action
-        if isinstance(space, Discrete):
+        if isinstance(self.spec.action, Discrete):
             return self._pick(chosen), drawn
-        low, high = (np.array(bound, np.float32) for bound in (space.low, space.high))
-        return np.clip(chosen, low, high), drawn
+        return self._bounded(chosen), drawn
 
     def figures(self) -> dict[str, float]:
         """Figures for a log, by their tags."""
@@ -177,6 +193,12 @@ class Advisor:
                 'mixture="network"'
             )
         self._told = compile_advice(library.experts, mixture)
+        self._recall = Recall(self._policies)
+
+    def _policies(self, rows: np.ndarray) -> np.ndarray:
+        advice = np.asarray(self._told.policies(rows))
+        self._check(advice, rows)
+        return advice
 
     def _ask(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = self._states(obs)
@@ -195,6 +217,12 @@ class Advisor:
                 f"source {self.library.names[source]!r}: its advice is no legal action "
                 f"at the observation {rows[row].tolist()}. Mend its policy there"
             )
+
+    def _bounded(self, action: np.ndarray) -> np.ndarray:
+        space = self.spec.action
+        assert isinstance(space, Box)
+        low, high = (np.array(bound, np.float32) for bound in (space.low, space.high))
+        return np.clip(action, low, high)
 
     def _pick(self, chances: np.ndarray) -> np.ndarray:
         """One column of each row, as often as the row says."""

@@ -55,6 +55,10 @@ class CompiledAdvice:
         """Log-likelihoods of rows of transitions."""
         self.advise = jax.jit(jax.vmap(answer, (None, 0)))
         """Weights and advice of rows of observations."""
+        self.weigh = jax.jit(jax.vmap(mixture.weights, (None, 0)))
+        """The weights alone."""
+        self.policies = jax.jit(jax.vmap(experts.advise))
+        """The advice alone, which does not change while the mixture learns."""
         self.potential = jax.jit(jax.vmap(value, (None, 0)))
         """Φ(s, ·) and advice of the same."""
         self.near = jax.jit(jax.vmap(near, (None, 0, 0, None)))

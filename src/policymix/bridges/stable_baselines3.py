@@ -1,6 +1,7 @@
 """MARS and MAPSE for Stable-Baselines3's learners.
 
-* `MarsDQN`, `MarsSAC` act on Q + cΦ; their `form` says whether they learn on it too.
+* `MarsDQN`, `MarsSAC` follow advice, except where the own action is surely better; in
+  other forms they act on Q + cΦ.
 * `MapseDQN`, `MapseSAC` do what a source drawn from the mixture would do, ever less
   often.
 * `VecShapedReward` shapes the reward itself, for PPO and all others;

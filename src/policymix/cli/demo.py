@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -9,11 +10,12 @@ from rich.table import Table
 from policymix.environments.registry import DEMO
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.reproduce import keep_note, run_all
-from policymix.reports.analysis import areas, ends
-from policymix.reports.claims import number, trusts_the_right_source
+from policymix.reports.analysis import areas, ends, ends_alone
+from policymix.reports.claims import trusts_the_right_source
 from policymix.reports.report import make_report
 from policymix.reports.results import Results, read_results
 from policymix.reports.statistics import standard_error
+from policymix.reports.verdicts import number
 from policymix.training.task import TransferTask, load_task, prepare
 
 EARLY = 2_000
@@ -56,7 +58,7 @@ def best_source(task: TransferTask) -> int:
 
 
 def demo_table(name: str, results: Results, words: dict[str, str]) -> Table:
-    """Scores early, over the run and at its end."""
+    """Scores early, over the run, at its end and there without the sources."""
     facts = results.facts
     title = (
         f"{name}: {facts['measure']}, mean ± standard error of {facts['trials']} trials"
@@ -65,15 +67,23 @@ def demo_table(name: str, results: Results, words: dict[str, str]) -> Table:
     table.add_column("method", no_wrap=True)
     table.add_column("which is")
     samples = f"{facts['settings']['steps']:,}"
-    for column in (f"after {EARLY:,}\nsamples", "mean of\nthe run", "at the\nend"):
+    over, last, alone = areas(results), ends(results), ends_alone(results)
+    columns = [f"after {EARLY:,}\nsamples", "mean of\nthe run", "at the\nend"]
+    for column in columns + ["without\nsources"] * bool(alone):
         table.add_column(column, justify="right", no_wrap=True)
     table.caption = f"{samples} samples of the target in each trial"
-    over, last = areas(results), ends(results)
     for name, curve in results.curves.items():
         early = curve.scores[curve.steps.tolist().index(EARLY)]
-        cells = [
-            f"{number(float(values.mean()))} ± {number(float(standard_error(values)))}"
-            for values in (early, over[name], last[name])
+        shown = [
+            early,
+            over[name],
+            last[name],
+            *([alone[name]] if name in alone else []),
         ]
-        table.add_row(name, words.get(name, ""), *cells)
+        table.add_row(name, words.get(name, ""), *map(mean_of_trials, shown))
     return table
+
+
+def mean_of_trials(values: np.ndarray) -> str:
+    """With its standard error."""
+    return f"{number(float(values.mean()))} ± {number(float(standard_error(values)))}"

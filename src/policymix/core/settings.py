@@ -61,6 +61,11 @@ class Settings:
     """Learning rate of the mixture."""
     epochs: int = 3
     """Steps of Adam on each batch of the mixture."""
+    heads: int = 8
+    """Value functions of `mars`: half of them pick its own action, half judge it."""
+    caution: float = 1.5
+    """β of `mars`: how many deviations above zero the judges' mean must be before its
+    own action is taken instead of the advised one."""
     scale: float = 2.0
     """Weight c of the potential; it competes with differences of values."""
     guidance: float = 0.0

@@ -62,6 +62,7 @@ class Domain:
         settings: for every method.
         study: what experiments and reports want to know.
         shipped: its sources: the folder of a library, or a function that makes one.
+        alter: makes its sources out of the shipped library, if they are not the same.
         home: the domain that its sources were made for, if it is another.
         trainer: "module:function" that trains one source, if they can be made anew.
         kinds: modules that its sources are made of, besides the package's own.
@@ -77,6 +78,7 @@ class Domain:
     settings: Settings = DEFAULTS
     study: Study = field(default_factory=Study)
     shipped: Path | Traversable | Callable[[], Any] | None = None
+    alter: Callable[[Any], Any] | None = None
     home: str | None = None
     trainer: str | None = None
     kinds: tuple[type, ...] = ()

@@ -18,20 +18,45 @@ DOMAINS: "dict[str, str | Domain]" = {
     "lander": "policymix.domains.lander.experiment:LANDER",
     "inventory": "policymix.domains.inventory.experiment:INVENTORY",
     "inventory-unforeseen": "policymix.domains.inventory.experiment:UNFORESEEN",
+    "maze-spoilt-0": "policymix.domains.maze.advice:SPOILT_0",
+    "maze-spoilt-5": "policymix.domains.maze.advice:SPOILT_5",
+    "maze-spoilt-20": "policymix.domains.maze.advice:SPOILT_20",
+    "maze-spoilt-50": "policymix.domains.maze.advice:SPOILT_50",
+    "maze-spoilt-100": "policymix.domains.maze.advice:SPOILT_100",
+    "maze-wrong-rooms": "policymix.domains.maze.advice:WRONG_ROOMS",
+    "cartpole-weak": "policymix.domains.cartpole.advice:WEAK",
+    "cartpole-random": "policymix.domains.cartpole.advice:RANDOM",
+    "cartpole-useless": "policymix.domains.cartpole.advice:USELESS",
+    "cartpole-ones": "policymix.domains.cartpole.advice:ONES",
+    "cartpole-cents": "policymix.domains.cartpole.advice:CENTS",
+    "cartpole-dollars": "policymix.domains.cartpole.advice:DOLLARS",
+    "inventory-wrong-cost": "policymix.domains.inventory.advice:WRONG_COST",
+    "lander-weak": "policymix.domains.lander.advice:WEAK",
 }
 """`register_domain` adds to them."""
 SHIPPED = tuple(DOMAINS)
 GROUPS = {
     "all": ("maze", "cartpole", "lander"),
     "inventory": ("inventory", "inventory-unforeseen"),
+    "advice": (
+        *("maze-spoilt-0", "maze-spoilt-5", "maze-spoilt-20", "maze-spoilt-50"),
+        *("maze-spoilt-100", "maze-wrong-rooms"),
+        *("cartpole-weak", "cartpole-random", "cartpole-useless"),
+        *("cartpole-ones", "cartpole-cents", "cartpole-dollars"),
+        *("inventory-wrong-cost", "lander-weak"),
+    ),
 }
-"""Names that stand for several experiments: the paper's, and both inventories."""
+"""Names that stand for several experiments: the paper's, both inventories, and kinds of
+imperfect advice."""
 DEMO = "cartpole"
 """What the demonstration and the examples of the command line show."""
 ABOUT = {
     "maze, cartpole, lander": "the paper's",
     "inventory, inventory-unforeseen": (
         "stock of a product under seasonal demand; the measure is regret"
+    ),
+    "maze-spoilt-5, cartpole-weak, …": (
+        "the same with imperfect advice; `policymix reproduce --help` names all"
     ),
 }
 ENVIRONMENTS = {

@@ -55,6 +55,9 @@ REUSE_SWEEPS = {"mapse": ("mapse_reuse", REUSES), "ucb": ("ucb_reuse", REUSES)}
 SWEEPS = REUSE_SWEEPS | {"caps": ("exit_rate", (0.01, 0.001, 0.0001))}
 """Method → setting and values: figures 5 to 7 of the paper's appendix."""
 
+ADVICE_METHODS = ("mars", "follow", "scratch", "mars-explicit")
+"""What is compared where the question is how good advice must be."""
+
 
 @dataclass(frozen=True)
 class Study:
@@ -70,7 +73,11 @@ class Study:
         view: how the mixture is drawn.
         truth: which source is called right, in words; empty where none ever is.
         sweeps: method → setting and values.
+        methods: what is compared; empty stands for all that the paper compares.
         claims: names of what is claimed of this domain beside what is of all.
+        solved: a score that is as good as solved, and the samples from which on it
+            should be kept.
+        twin: name of a domain that should be learned as well, score for score.
         linear: scores span decades, and their axis is linear up to this number.
         paper: setting → what the paper's table has.
         decisions: number → a decision of ours that concerns this domain alone.
@@ -90,7 +97,10 @@ class Study:
     sweeps: Mapping[str, tuple[str, tuple[float, ...]]] = field(
         default_factory=lambda: SWEEPS
     )
+    methods: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
+    solved: tuple[float, int] | None = None
+    twin: str = ""
     linear: float | None = None
     paper: Mapping[str, Any] = field(default_factory=dict)
     decisions: Mapping[int, str] = field(default_factory=dict)

@@ -13,8 +13,9 @@ from policymix.environments.study import Study
 
 DECISIONS = {
     2: "reuse p_t falls by episode, not by step",
-    3: "MARS adds c·Φ to values of the raw reward instead of shaping the reward",
-    4: "a gate decides per episode whether advice counts",
+    3: "MARS follows advice except where it is sure of its own action, and learns from "
+    "the raw reward; the paper's shaped reward is mars-reward",
+    4: "for single sources a gate decides per episode whether advice counts",
     5: "values start at zero",
     6: "one update of learner and mixture per sample, not after each episode",
     7: "budgets and tests, which the paper does not give",
@@ -60,6 +61,8 @@ ORIGINS = {
     "mixture_layers": Origin("a: topology of mixture"),
     "mixture_rate": Origin("λ: learning rate of mixture"),
     "epochs": Origin("training epochs/batch for mixture"),
+    "heads": Origin("", 3),
+    "caution": Origin("", 3),
     "scale": Origin("c: PBRS scaling factor"),
     "guidance": Origin("", 12),
     "gate_bonus": Origin("", 4),

@@ -82,7 +82,8 @@ def plan(task: TransferTask, seed: int, quick: bool) -> Experiment:
 def parts_of(task: TransferTask, settings: Settings) -> tuple[Part, ...]:
     """Every method, then every value of a sweep that is not the domain's own."""
     alone = tuple(f"phi{i + 1}" for i in range(len(task.sources)))
-    names = (*COMPARED, *alone, "scratch", *FORMS, *YARDSTICKS)
+    usual = (*COMPARED, *alone, "scratch", *FORMS, *YARDSTICKS)
+    names = task.domain.study.methods or usual
     if task.right_source is None:
         names = tuple(name for name in names if name != "oracle")
     swept = [

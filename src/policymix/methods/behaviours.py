@@ -32,6 +32,10 @@ class BehaviourState(NamedTuple):
     """Returns of every arm, recent ones counting most."""
     counts: Float[Array, " arms"]
     """How many returns each mean stands for."""
+    tries: Float[Array, " arms"]
+    """Episodes that each arm has led …"""
+    steps: Float[Array, " arms"]
+    """… and their steps."""
     range: Float[Array, " 2"]
     """Least and greatest return of any episode."""
     option: Int[Array, ""]

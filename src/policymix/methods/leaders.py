@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from policymix.core.kernels import as_float
 from policymix.core.types import Real, Scalar
-from policymix.methods.behaviours import BehaviourState
+from policymix.methods.behaviours import BehaviourState, Epsilon
 
 
 class AbstractLeader(eqx.Module):
@@ -37,6 +37,14 @@ class AbstractLeader(eqx.Module):
         del epsilon
         return 1.0, 1.0
 
+    def way(self, state: BehaviourState) -> Int[Array, ""]:
+        """How this episode is led: its arm, where every arm is a way of its own."""
+        return state.arm
+
+    def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
+        """ε in this episode."""
+        return epsilon(state.episode)
+
     def init(self) -> BehaviourState:
         """Before the first episode; the first arm leads it."""
         arms = self.advised.size
@@ -48,6 +56,8 @@ class AbstractLeader(eqx.Module):
             arm=zero,
             means=jnp.zeros(arms),
             counts=jnp.zeros(arms),
+            tries=jnp.zeros(arms),
+            steps=jnp.zeros(arms),
             range=jnp.array([jnp.inf, -jnp.inf]),
             option=zero - 1,
         )
@@ -208,10 +218,14 @@ def surest(state: BehaviourState, doubts: Float[Array, " arms"]) -> Int[Array, "
 
 
 def credit(
-    state: BehaviourState, total: Scalar, keep: Real, share: Real
+    state: BehaviourState,
+    total: Scalar,
+    keep: Real | Float[Array, " arms"],
+    share: Real,
 ) -> BehaviourState:
     """An episode has ended with this return, to the credit of the arm that led it."""
-    led = share * (jnp.arange(state.counts.size) == state.arm)
+    leads = jnp.arange(state.counts.size) == state.arm
+    led = share * leads
     counts = keep * state.counts + led
     means = (keep * state.counts * state.means + led * total) / jnp.maximum(
         counts, 1e-9
@@ -225,6 +239,8 @@ def credit(
         arm=state.arm,
         means=means,
         counts=counts,
+        tries=state.tries + leads,
+        steps=state.steps + leads * (state.elapsed + 1),
         range=jnp.stack([jnp.minimum(low, total), jnp.maximum(high, total)]),
         option=zero - 1,
     )

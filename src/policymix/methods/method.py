@@ -35,6 +35,7 @@ class Method(eqx.Module):
         leader: who leads each episode.
         shapes: whether the form shapes the reward, which needs more of each step.
         options: whether the agent is CAPS, whose options are the sources.
+        judged: whether the agent has judges, who say where to depart from the advice.
     """
 
     trust: AbstractTrust | None = None
@@ -46,6 +47,7 @@ class Method(eqx.Module):
     leader: AbstractLeader = eqx.field(default_factory=Alone)
     shapes: bool = eqx.field(static=True, default=False)
     options: bool = eqx.field(static=True, default=False)
+    judged: bool = eqx.field(static=True, default=False)
 
     @property
     def advised(self) -> bool:

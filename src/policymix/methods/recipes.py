@@ -16,6 +16,7 @@ from policymix.methods.behaviours import Reuse
 from policymix.methods.leaders import UCB1, Gate, Softmax
 from policymix.methods.method import Given, Method, Recipe
 from policymix.methods.names import GROUP, method_names
+from policymix.methods.rivals import Rivals
 from policymix.methods.trust import ByArm, ByMixture, ByTruth, Fixed
 
 HEAD_START = 10
@@ -28,7 +29,7 @@ def always() -> Gate:
 
 
 def gate(settings: Settings) -> Gate:
-    """The default of MARS: a fixed scale would follow bad advice for ever."""
+    """For single sources: a fixed scale would follow bad advice for ever."""
     return Gate(
         bonus=settings.gate_bonus,
         keep=settings.gate_keep,
@@ -46,19 +47,16 @@ def scratch(given: Given) -> Method:
 
 
 def mars(given: Given) -> Method:
-    """Mixture-based advice added to the learner's own values: the default form."""
-    settings = given.settings
-    return Method(
-        trust=ByMixture(),
-        form=EXPLICIT,
-        scale=settings.scale,
-        guidance=settings.guidance,
-        leader=gate(settings),
-    )
+    """The mixture's advice, except where judges are sure of the learner's own action.
+
+    See `agents.judged` and `methods.rivals`.
+    """
+    del given
+    return Method(ByMixture(), leader=Rivals(), judged=True)
 
 
 def mars_explicit(given: Given) -> Method:
-    """The same with a fixed scale: it never gives way to the learner."""
+    """Advice added to the learner's values with a fixed scale: it never gives way."""
     scale, guidance = given.settings.scale, given.settings.guidance
     return Method(ByMixture(), EXPLICIT, scale, guidance=guidance, leader=always())
 
@@ -97,7 +95,7 @@ def jumpstart(given: Given) -> Method:
 
 
 def oracle(given: Given) -> Method:
-    """MARS with the right source instead of a mixture: the ceiling."""
+    """The right source instead of a mixture, its advice added to the values."""
     if given.right_source is None:
         raise PolicymixError(
             "oracle needs a domain that knows its right source; this task has none. "
@@ -109,7 +107,7 @@ def oracle(given: Given) -> Method:
 
 
 def phi(source: int) -> Recipe:
-    """One source alone, used as MARS uses the mixture; sources count from 1."""
+    """One source alone, its advice added to the values; sources count from 1."""
 
     def recipe(given: Given) -> Method:
         alone = jax.nn.one_hot(source - 1, given.num_sources)

@@ -40,6 +40,8 @@ class Measures(NamedTuple):
     """Mean and standard error of the same, as in the paper."""
     end: Interval
     """Interquartile mean of the last tenth of the tests."""
+    alone: Interval | None
+    """The same without the sources; None where the rows do not say it."""
     jumpstart: Interval | None
     """How much better than no transfer at the first test; positive is better."""
     arrivals: tuple[tuple[float, int], ...]
@@ -71,6 +73,12 @@ def ends(results: Results) -> dict[str, np.ndarray]:
     return {name: asymptote(curve.scores) for name, curve in results.curves.items()}
 
 
+def ends_alone(results: Results) -> dict[str, np.ndarray]:
+    """The same without the sources, of the methods whose rows say it."""
+    found = {name: asymptote(curve.alone) for name, curve in results.curves.items()}
+    return {name: last for name, last in found.items() if np.isfinite(last).all()}
+
+
 def scale_of(results: Results) -> Scale:
     """From no transfer's first test (or the worst one) to the best method's end."""
     sign, last = results.sign, ends(results)
@@ -90,6 +98,7 @@ def measure_one(results: Results, name: str) -> Measures:
     """One method, by itself and against no transfer."""
     sign, scale, curve = results.sign, scale_of(results), results.curves[name]
     mine, last = area(curve.steps, curve.scores), asymptote(curve.scores)
+    alone = ends_alone(results)
     start = better = worse = None
     if name != "scratch" and "scratch" in results.curves:
         none = results.curves["scratch"]
@@ -104,6 +113,7 @@ def measure_one(results: Results, name: str) -> Measures:
         float(mine.mean()),
         float(standard_error(mine)),
         interval(last, interquartile_mean),
+        interval(alone[name], interquartile_mean) if name in alone else None,
         start,
         tuple(arrival(curve, sign, scale.at(share)) for share in SHARES),
         better,

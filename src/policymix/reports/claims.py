@@ -1,104 +1,24 @@
-"""The paper's questions and claims, each answered by the rows: yes, no or not shown.
-
-The answer is "yes" when the whole 95 % interval speaks for a claim, "no" when all of it
-speaks against it, and "not shown" otherwise or when a method was not run.
-"""
+"""The paper's questions and claims, each answered by the rows: yes, no or not shown."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
 
 import numpy as np
 
-from policymix.reports.analysis import areas, ends, gain, scale_of
-from policymix.reports.results import Results, place_of
-from policymix.reports.statistics import (
-    Interval,
-    difference,
-    interval,
-    mean,
-    samples_to,
+from policymix.reports.analysis import ends, gain, scale_of
+from policymix.reports.promises import PROMISES, like_twin, stays_solved
+from policymix.reports.results import Results
+from policymix.reports.statistics import Interval, interval, mean, samples_to
+from policymix.reports.verdicts import (
+    Answer,
+    Verdict,
+    absent,
+    beats,
+    compare,
+    judge,
+    margin,
+    show,
+    together,
 )
-
-Answer = Literal["yes", "no", "not shown"]
-COMPARABLE = 0.05
-"""Results are comparable when they differ by less than this share of the scale."""
-
-
-class Verdict(NamedTuple):
-    """A claim, its answer and the figures behind it."""
-
-    claim: str
-    answer: Answer
-    sentence: str
-
-
-def judge(bounds: Interval, margin: float = 0.0) -> Answer:
-    """Whether a difference is above −margin."""
-    if bounds.low > -margin:
-        return "yes"
-    return "no" if bounds.high < -margin else "not shown"
-
-
-def together(answers: Sequence[Answer]) -> Answer:
-    """Yes when all are, no when one is."""
-    if all(answer == "yes" for answer in answers):
-        return "yes"
-    return "no" if "no" in answers else "not shown"
-
-
-def number(value: float) -> str:
-    """Three figures or so."""
-    size = abs(value)
-    if size < 0.005:
-        return "0"
-    return f"{value:.{0 if size >= 100 else 1 if size >= 1 else 2}f}"
-
-
-def show(bounds: Interval, unit: float = 1.0) -> str:
-    """An estimate with its interval."""
-    middle, low, high = (number(unit * float(value)) for value in bounds)
-    return middle if np.isnan(bounds.low) else f"{middle} [{low}, {high}]"
-
-
-def absent(results: Results, claim: str, *names: str) -> Verdict | None:
-    """The verdict when a method was not run."""
-    missing = sorted(set(names) - set(results.curves), key=place_of)
-    if not missing:
-        return None
-    return Verdict(claim, "not shown", f"Not run: {', '.join(missing)}.")
-
-
-def compare(
-    results: Results, ours: str, theirs: str, bounds: Interval, at_end: bool = False
-) -> str:
-    """Both means and the difference, in words."""
-    values = ends(results) if at_end else areas(results)
-    when = "over the last tenth of the tests" if at_end else "over the run"
-    mine, other = (number(float(values[name].mean())) for name in (ours, theirs))
-    size = bounds
-    if bounds.estimate < 0:
-        size = Interval(-bounds.estimate, -bounds.high, -bounds.low)
-    return (
-        f"{ours} has {mine}, {theirs} {other} {results.facts['measure']} {when}: "
-        f"{'better' if bounds.estimate >= 0 else 'worse'} by {show(size)}."
-    )
-
-
-def beats(
-    results: Results,
-    claim: str,
-    ours: str,
-    theirs: str,
-    short: float = 0.0,
-    at_end: bool = False,
-) -> Verdict:
-    """One method's area or end against another's; it may fall short by so much."""
-    missing = absent(results, claim, ours, theirs)
-    if missing:
-        return missing
-    bounds = gain(results, ours, theirs, at_end=at_end)
-    text = compare(results, ours, theirs, bounds, at_end)
-    return Verdict(claim, judge(bounds, short), text)
 
 
 def singles(results: Results) -> list[str]:
@@ -151,12 +71,6 @@ def ends_as_well(results: Results) -> Verdict:
     text = compare(results, "mars", rival, bounds, at_end=True)
     answer = judge(bounds, margin(results))
     return Verdict(claim, *short_of(results, singles(results), answer, text))
-
-
-def margin(results: Results) -> float:
-    """What counts as comparable, in the domain's units."""
-    scale = scale_of(results)
-    return COMPARABLE * abs(scale.goal - scale.floor)
 
 
 def nears_oracle(results: Results) -> Verdict:
@@ -218,53 +132,50 @@ def beats_mapse(results: Results) -> Verdict:
     return beats(results, "MARS leads to better transfer than MAPSE", "mars", "mapse")
 
 
-def quarter(results: Results) -> Verdict:
-    """What the advice of the right forecasts saves."""
-    claim = "MARS has at most a quarter of no transfer's cumulative regret"
-    missing = absent(results, claim, "mars", "scratch")
-    if missing:
-        return missing
-    values = areas(results)
-    bounds = difference(values["scratch"] / 4, values["mars"], mean)
-    ours, none = (number(float(values[name].mean())) for name in ("mars", "scratch"))
-    share = 100 * values["mars"].mean() / values["scratch"].mean()
-    text = f"A month costs {ours} more than it must with mars, {none} with scratch: "
-    return Verdict(claim, judge(bounds), f"{text}{share:.0f} % over the run.")
-
-
-def harmless(results: Results) -> Verdict:
-    """What forecasts cost that do not hold."""
-    claim = "Where no forecast holds, MARS ends as well as no transfer, or better"
-    return beats(results, claim, "mars", "scratch", margin(results), at_end=True)
-
-
 CLAIMS: dict[str, Callable[[Results], Verdict]] = {
     "mapse-beats-caps": mapse_beats_caps,
     "caps-keeps-up": caps_keeps_up,
     "no-source-suffices": no_source_suffices,
-    "quarter-of-the-regret": quarter,
-    "harmless": harmless,
+    **PROMISES,
 }
 """What a domain's `Study` may claim of it alone."""
 
 
-def claims(results: Results) -> list[Verdict]:
-    """All that the paper claims of a domain, and some of ours."""
-    asked = [beats_all, beats_mapse, ends_as_well]
-    if results.study.truth:
-        asked.insert(0, trusts_the_right_source)
-    verdicts = [ask(results) for ask in asked]
-    verdicts.append(beats(results, "MAPSE outperforms UCB", "mapse", "ucb"))
-    verdicts += [CLAIMS[name](results) for name in results.study.claims]
-    printed = "Beyond the paper: our form of MARS beats the printed one"
-    verdicts.append(beats(results, printed, "mars", "mars-reward"))
-    if results.study.truth:
-        verdicts.append(nears_oracle(results))
+def claims(results: Results, everything: Sequence[Results] = ()) -> list[Verdict]:
+    """All that the paper claims of a domain, and some of ours.
+
+    Args:
+        results: of the domain.
+        everything: all results of the report, a domain's twin among them.
+
+    Where only some methods are compared, what the paper claims is not asked.
+    """
+    study = results.study
+    verdicts = []
+    if not study.methods:
+        verdicts += [trusts_the_right_source(results)] * bool(study.truth)
+        verdicts += [ask(results) for ask in (beats_all, beats_mapse, ends_as_well)]
+        verdicts.append(beats(results, "MAPSE outperforms UCB", "mapse", "ucb"))
+    verdicts += [CLAIMS[name](results) for name in study.claims]
+    if study.solved is not None:
+        verdicts.append(stays_solved(results, *study.solved))
+    if study.twin:
+        verdicts.append(like_twin(results, everything))
+    if not study.methods:
+        printed = "Beyond the paper: our form of MARS beats the printed one"
+        verdicts.append(beats(results, printed, "mars", "mars-reward"))
+        verdicts += [nears_oracle(results)] * bool(study.truth)
     return verdicts
 
 
 def questions(everything: Sequence[Results]) -> list[Verdict]:
-    """The three research questions, over all domains that were run."""
+    """The three research questions, over all domains that the paper's methods ran on.
+
+    None is asked where only some of them are compared.
+    """
+    everything = [results for results in everything if not results.study.methods]
+    if not everything:
+        return []
     asked = {
         "Does the mixture learn which source is relevant where?": (
             trusts_the_right_source

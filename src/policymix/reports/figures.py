@@ -76,14 +76,24 @@ def dashes(pattern: str) -> Any:
 
 
 def plot(axes: Axes, curve: Curve, label: str, colour: str, pattern: str = "") -> None:
+    """A method's scores."""
+    plot_trials(axes, curve.steps, curve.scores, label, colour, pattern)
+
+
+def plot_trials(
+    axes: Axes,
+    steps: np.ndarray,
+    values: np.ndarray,
+    label: str,
+    colour: str,
+    pattern: str = "",
+) -> None:
     """Mean over trials with a band of one standard error."""
-    middle, error = mean(curve.scores), standard_error(curve.scores)
-    axes.plot(
-        curve.steps, middle, color=colour, ls=dashes(pattern), lw=1.4, label=label
-    )
+    middle, error = mean(values), standard_error(values)
+    axes.plot(steps, middle, color=colour, ls=dashes(pattern), lw=1.4, label=label)
     if np.isfinite(error).all():
         low, high = middle - error, middle + error
-        axes.fill_between(curve.steps, low, high, color=colour, alpha=0.18, lw=0)
+        axes.fill_between(steps, low, high, color=colour, alpha=0.18, lw=0)
 
 
 def band(results: Results) -> str:
@@ -178,8 +188,8 @@ def rightness(results: Results) -> Figure:
     steps = np.array(next(iter(results.seen.values())).steps)
     for name in sorted(results.seen, key=lambda name: name == "mars"):
         seen = results.seen[name]
-        shares = Curve(name, np.array(seen.steps), 100 * seen.arrays["right"], ())
-        plot(axes, shares, name, *style(name))
+        shares = 100 * seen.arrays["right"]
+        plot_trials(axes, np.array(seen.steps), shares, name, *style(name))
     chance = 100 / len(results.facts["sources"])
     axes.axhline(chance, color="0.4", lw=0.8, ls=":")
     axes.set_xscale("symlog", linthresh=steps[1] if len(steps) > 1 else 1)

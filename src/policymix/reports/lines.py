@@ -37,27 +37,36 @@ def kind_of(method: str) -> str:
 
 
 def line_of(curve: Curve) -> dict[str, Any]:
-    """A method's curve, with both kinds of middle and band."""
+    """A method's curve, with its sources and without them, if that was tested."""
     colour, dash = style(curve.method)
-    middle = interval(curve.scores, interquartile_mean, resamples=500)
+    unknown = np.isnan(curve.alone).any()
     return {
         "name": curve.method,
         "kind": kind_of(curve.method),
         "colour": colour,
         "dash": dash,
         "hidden": curve.method in FORMS or curve.method in YARDSTICKS,
-        **mean_of(curve),
+        "steps": curve.steps.tolist(),
+        **bands_of(curve.scores),
+        "alone": None if unknown else bands_of(curve.alone),
+    }
+
+
+def bands_of(scores: np.ndarray) -> dict[str, list]:
+    """Both kinds of middle and band."""
+    middle = interval(scores, interquartile_mean, resamples=500)
+    return {
+        **mean_of(scores),
         "iqm": numbers(middle.estimate),
         "iqm_low": numbers(middle.low),
         "iqm_high": numbers(middle.high),
     }
 
 
-def mean_of(curve: Curve) -> dict[str, list]:
+def mean_of(scores: np.ndarray) -> dict[str, list]:
     """Mean and standard error, as in the paper."""
-    middle, error = mean(curve.scores), np.nan_to_num(standard_error(curve.scores))
+    middle, error = mean(scores), np.nan_to_num(standard_error(scores))
     return {
-        "steps": curve.steps.tolist(),
         "mean": numbers(middle),
         "mean_low": numbers(middle - error),
         "mean_high": numbers(middle + error),
@@ -93,7 +102,8 @@ def sweep_of(
             {
                 "name": f"{value:g}" + (" (used above)" if value == own else ""),
                 "colour": SWEEP[place % len(SWEEP)],
-                **mean_of(curve),
+                "steps": curve.steps.tolist(),
+                **mean_of(curve.scores),
             }
             for place, (value, curve) in enumerate(values.items())
         ],

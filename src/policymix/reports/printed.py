@@ -88,19 +88,20 @@ def run_and_print(
 
 
 def summary_table(task: TransferTask, rows: Sequence[Row]) -> Table:
-    """Mean and standard error over trials, of the whole run and at its end."""
+    """Mean and standard error over trials: the whole run, its end and that alone."""
     trials = 1 + max(row.trial for row in rows)
     count = f"{trials} trial{'s' if trials > 1 else ''}"
     title = escape(f"{task.domain.name}: {task.domain.measure}, {count}")
     table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("method", no_wrap=True)
-    for column in ("mean of the run", "at the end"):
+    for column in ("mean of the run", "at the end", "alone at the end"):
         table.add_column(f"{column}\n(± standard error)", justify="right")
     for method in dict.fromkeys(row.method for row in rows):
-        scores = np.array([row.score for row in rows if row.method == method])
-        curves = scores.reshape(-1, trials)
-        over, last = mean_and_error(curves.mean(axis=0)), mean_and_error(curves[-1])
-        table.add_row(escape(method), over, last)
+        both = [(row.score, row.alone) for row in rows if row.method == method]
+        scores, alone = np.array(both).T.reshape(2, -1, trials)
+        told = map(mean_and_error, (scores.mean(axis=0), scores[-1], alone[-1]))
+        table.add_row(escape(method), *told)
+    table.caption = "alone: tested without its sources"
     return table
 
 

@@ -13,15 +13,18 @@ from policymix.experiments.reproduce import command_of
 from policymix.reports import figures, maps
 from policymix.reports.analysis import Measures, across, measure
 from policymix.reports.beliefs import belief_of
-from policymix.reports.claims import Verdict, claims, questions, show
+from policymix.reports.claims import claims, questions
 from policymix.reports.lines import line_of, profile_of, sweep_of
 from policymix.reports.page import render
 from policymix.reports.results import Results, read_results
 from policymix.reports.tables import summary_of, table_of
+from policymix.reports.verdicts import Verdict, show
 from policymix.storage.folders import write_file
 from policymix.storage.records import read_settings
 
 PAGE, TABLE, FIGURES = "report.html", "summary.csv", "figures"
+NAMED = 5
+"""Domains, at most, that the title of a page names."""
 
 
 def report(place: Path, command: str, told: Callable[[str], None]) -> Path:
@@ -41,20 +44,32 @@ def report(place: Path, command: str, told: Callable[[str], None]) -> Path:
     tables = {results.domain: measure(results) for results in everything}
     write_file(place / TABLE, table_of(everything, tables))
     data = {
-        "title": "policymix: " + ", ".join(results.title for results in everything),
+        "title": title_of(everything),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": command,
         "notes": [note for results in everything for note in notes_of(results)],
         "across": across_of(everything),
         "questions": [asked(verdict) for verdict in questions(everything)],
         "domains": [
-            section_of(results, tables[results.domain], pictures[results.domain])
+            section_of(
+                results,
+                tables[results.domain],
+                pictures[results.domain],
+                claims(results, everything),
+            )
             for results in everything
         ],
     }
     told("page")
     write_file(place / PAGE, render(data).encode())
     return place / PAGE
+
+
+def title_of(everything: Sequence[Results]) -> str:
+    """The domains by name, as long as they fit."""
+    if len(everything) > NAMED:
+        return f"policymix: {len(everything)} domains"
+    return "policymix: " + ", ".join(results.title for results in everything)
 
 
 def draw_all(results: Results, folder: Path) -> list[tuple[str, str]]:
@@ -119,7 +134,10 @@ def asked(verdict: Verdict) -> dict[str, str]:
 
 
 def section_of(
-    results: Results, table: Sequence[Measures], pictures: Sequence[tuple[str, str]]
+    results: Results,
+    table: Sequence[Measures],
+    pictures: Sequence[tuple[str, str]],
+    verdicts: Sequence[Verdict],
 ) -> dict[str, Any]:
     """One domain for the page."""
     facts = results.facts
@@ -133,7 +151,7 @@ def section_of(
         "seeds": f"{first}–{last}",
         "steps": facts["settings"]["steps"],
         "limits": None,
-        "claims": [verdict._asdict() for verdict in claims(results)],
+        "claims": [verdict._asdict() for verdict in verdicts],
         "methods": [line_of(curve) for curve in results.curves.values()],
         "summary": summary_of(results, table),
         "profile": profile_of(results),

@@ -2,15 +2,33 @@
 
 import csv
 import io
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from policymix.reports.analysis import SHARES, Measures, scale_of
-from policymix.reports.claims import number, show
 from policymix.reports.results import Results
 from policymix.reports.statistics import Interval
+from policymix.reports.verdicts import number, show
+
+
+class Column(NamedTuple):
+    """A measure: its title, what it means, and how a row shows and sorts it."""
+
+    title: str
+    help: str
+    cell: Callable[[Measures], tuple[str, float | None]]
+
+
+def middle(bounds: Interval | None) -> float | None:
+    """The estimate, if there is one."""
+    return None if bounds is None else float(bounds.estimate)
+
+
+def shown(bounds: Interval | None) -> tuple[str, float | None]:
+    """An estimate with its interval."""
+    return "–" if bounds is None else show(bounds), middle(bounds)
 
 
 def share(bounds: Interval | None) -> str:
@@ -22,69 +40,79 @@ def share(bounds: Interval | None) -> str:
     return f"{bounds.estimate:.2f} [{bounds.low:.2f}, {bounds.high:.2f}]"
 
 
-def with_error(middle: float, error: float) -> str:
+def with_error(row: Measures) -> tuple[str, float | None]:
     """A mean with its standard error, which one trial does not have."""
-    return number(middle) + ("" if np.isnan(error) else f" ± {number(error)}")
+    error = "" if np.isnan(row.area_error) else f" ± {number(row.area_error)}"
+    return number(row.area_mean) + error, row.area_mean
 
 
-def summary_of(results: Results, table: Sequence[Measures]) -> dict[str, Any]:
-    """The table of transfer measures."""
+def has_alone(table: Sequence[Measures]) -> bool:
+    """Whether any row says what is reached without the sources."""
+    return any(row.alone is not None for row in table)
+
+
+def columns_of(results: Results, table: Sequence[Measures]) -> list[Column]:
+    """The measures of the summary; the one without sources where it is known."""
     goal, trials = scale_of(results).at(SHARES[-1]), results.facts["trials"]
-    better = results.facts["better"]
-    columns = [
-        ("method", ""),
-        (
+
+    def arrival(row: Measures) -> tuple[str, float | None]:
+        time, arrived = row.arrivals[-1]
+        return f"{time:,.0f} ({arrived} of {trials})", time
+
+    alone = Column(
+        "alone: IQM [95 %]",
+        "The end without the sources: what the learner itself has learned.",
+        lambda row: shown(row.alone),
+    )
+    return [
+        Column(
             "area: IQM [95 %]",
             "Mean score of the whole run: interquartile mean over trials with its "
-            f"stratified bootstrap interval; {better} is better.",
+            f"stratified bootstrap interval; {results.facts['better']} is better.",
+            lambda row: shown(row.area),
         ),
-        ("area: mean ± s.e.", "The same as the paper gives it."),
-        ("end: IQM [95 %]", "Mean over the last tenth of the tests."),
-        (
+        Column("area: mean ± s.e.", "The same as the paper gives it.", with_error),
+        Column(
+            "end: IQM [95 %]",
+            "Mean over the last tenth of the tests.",
+            lambda row: shown(row.end),
+        ),
+        *([alone] if has_alone(table) else []),
+        Column(
             "jumpstart [95 %]",
             "First test against no transfer's, in the domain's units; positive is "
             "better.",
+            lambda row: shown(row.jumpstart),
         ),
-        (
+        Column(
             f"samples to {number(goal)}",
             "Samples until 90 % of the way from no transfer's start to the best end, "
             "for two tests in a row. Trials that never arrive count with the budget; "
             "in brackets how many arrived.",
+            arrival,
         ),
-        (
+        Column(
             "P(better than no transfer)",
             "Chance that a trial has a better area than a trial without transfer.",
+            lambda row: (share(row.beats_scratch), middle(row.beats_scratch)),
         ),
-        (
+        Column(
             "P(negative transfer)",
             "Chance that a trial ends worse than a trial without transfer.",
+            lambda row: (share(row.harms), middle(row.harms)),
         ),
     ]
+
+
+def summary_of(results: Results, table: Sequence[Measures]) -> dict[str, Any]:
+    """The table of transfer measures."""
+    columns = columns_of(results, table)
     rows = []
     for row in table:
-        time, arrived = row.arrivals[-1]
-        start = row.jumpstart
-        cells = [
-            show(row.area),
-            with_error(row.area_mean, row.area_error),
-            show(row.end),
-            "–" if start is None else show(start),
-            f"{time:,.0f} ({arrived} of {trials})",
-            share(row.beats_scratch),
-            share(row.harms),
-        ]
-        order = [
-            float(row.area.estimate),
-            row.area_mean,
-            float(row.end.estimate),
-            None if start is None else float(start.estimate),
-            time,
-            None if row.beats_scratch is None else float(row.beats_scratch.estimate),
-            None if row.harms is None else float(row.harms.estimate),
-        ]
-        rows.append({"method": row.method, "cells": cells, "order": order})
-    titles = [{"title": title, "help": text} for title, text in columns]
-    return {"columns": titles, "rows": rows}
+        cells, order = zip(*(column.cell(row) for column in columns), strict=True)
+        rows.append({"method": row.method, "cells": list(cells), "order": list(order)})
+    titles = [{"title": column.title, "help": column.help} for column in columns]
+    return {"columns": [{"title": "method", "help": ""}, *titles], "rows": rows}
 
 
 def digits(value: Any) -> str:
@@ -96,8 +124,10 @@ def table_of(everything: Sequence[Results], tables: dict[str, list[Measures]]) -
     """All measures of all methods, for other programs."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
+    alone = any(map(has_alone, tables.values()))
     header = ["domain", "method", "trials"]
-    for name in ("area_iqm", "end_iqm", "jumpstart", "beats_scratch", "ends_worse"):
+    names = ["area_iqm", "end_iqm", "jumpstart", "beats_scratch", "ends_worse"]
+    for name in names + ["alone_iqm"] * alone:
         header += [name, f"{name}_low", f"{name}_high"]
     header += ["area_mean", "area_standard_error"]
     for part in SHARES:
@@ -106,9 +136,8 @@ def table_of(everything: Sequence[Results], tables: dict[str, list[Measures]]) -
     for results in everything:
         for row in tables[results.domain]:
             values: list[Any] = [results.domain, row.method, results.facts["trials"]]
-            for bounds in (
-                *(row.area, row.end, row.jumpstart, row.beats_scratch, row.harms),
-            ):
+            told = [row.area, row.end, row.jumpstart, row.beats_scratch, row.harms]
+            for bounds in told + [row.alone] * alone:
                 values += ["", "", ""] if bounds is None else map(digits, bounds)
             values += [digits(row.area_mean), digits(row.area_error)]
             for time, arrived in row.arrivals:

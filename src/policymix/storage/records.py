@@ -29,6 +29,8 @@ LATER = {
     "prior_strength",
     "precision",
     "concentration",
+    "heads",
+    "caution",
 }
 """Settings that older files do not have."""
 RETIRED = {"horizon"}

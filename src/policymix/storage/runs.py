@@ -43,9 +43,13 @@ class Row(NamedTuple):
     seed: int
     step: int
     score: float
+    alone: float
+    """The score without the sources; nan in folders that do not say it."""
 
 
 HEADER = ",".join(Row._fields)
+EARLIER = ",".join(Row._fields[:-1])
+"""The header of folders from before rows said what is reached without the sources."""
 NEEDED: dict[str, Any] = {
     "status": str,
     "domain": str,
@@ -66,11 +70,15 @@ NEEDED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Curve:
-    """All trials of one method: scores [evaluations, trials]."""
+    """All trials of one method: scores [evaluations, trials], with and without sources.
+
+    What is reached `alone` is nan where the rows do not say it.
+    """
 
     method: str
     steps: np.ndarray
     scores: np.ndarray
+    alone: np.ndarray
     seeds: tuple[int, ...]
 
 
@@ -174,18 +182,18 @@ def json_of(path: Path) -> Any:
 def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
     """Every method's curve, from a file that has each row once."""
     lines = lines_of(path)
-    if not lines or lines[0] != HEADER.split(","):
+    if not lines or lines[0] not in (HEADER.split(","), EARLIER.split(",")):
         found = ",".join(lines[0]) if lines else ""
         problem = f"the header is {found!r} instead of {HEADER!r}"
         raise FileFormatError(path, "line 1", problem, RESTORE)
-    rows: dict[tuple[str, int, int], tuple[int, float]] = {}
+    rows: dict[tuple[str, int, int], tuple[int, Row]] = {}
     for number, line in enumerate(lines[1:], start=2):
-        row = read_row(path, number, line, facts)
+        row = read_row(path, number, line, facts, columns=len(lines[0]))
         key = row.method, row.trial, row.step
         if key in rows:
             problem = f"repeats line {rows[key][0]} ({name_of(*key)})"
             raise FileFormatError(path, f"line {number}", problem, RESTORE)
-        rows[key] = number, row.score
+        rows[key] = number, row
     return {
         method: curve_of(path, facts, method, rows)
         for method in facts["methods"]
@@ -223,25 +231,27 @@ def name_of(method: str, trial: int, step: int) -> str:
 
 
 def read_row(
-    path: Path, number: int, line: Sequence[str], facts: dict[str, Any]
+    path: Path, number: int, line: Sequence[str], facts: dict[str, Any], columns: int
 ) -> Row:
-    """One line, checked against the facts of its run."""
+    """One line, checked against the header and against the facts of its run."""
     try:
-        return parse_row(line, facts)
+        return parse_row(line, facts, columns)
     except ValueError as error:
         problem = str(error)
     raise FileFormatError(path, f"line {number}", problem, RESTORE)
 
 
-def parse_row(parts: Sequence[str], facts: dict[str, Any]) -> Row:
+def parse_row(parts: Sequence[str], facts: dict[str, Any], columns: int) -> Row:
     """The values of a line; a ValueError says what is wrong with them."""
-    if len(parts) != len(Row._fields):
-        raise ValueError(f"{len(parts)} values instead of {len(Row._fields)}")
+    if len(parts) != columns:
+        raise ValueError(f"{len(parts)} values instead of {columns}")
     domain, method, *numbers = parts
     trial, seed, step = map(int, numbers[:3])
-    score = float(numbers[3])
+    score, *alone = map(float, numbers[3:])
     if not math.isfinite(score):
         raise ValueError(f"the score is {score}")
+    if not all(map(math.isfinite, alone)):
+        raise ValueError(f"the score alone is {alone[0]}")
     if domain != facts["domain"]:
         raise ValueError(f"the domain is {domain!r}, not {facts['domain']!r}")
     if method not in facts["methods"]:
@@ -251,14 +261,14 @@ def parse_row(parts: Sequence[str], facts: dict[str, Any]) -> Row:
     every, last = (facts["settings"][name] for name in ("evaluate_every", "steps"))
     if not 0 <= step <= last or (step % every and step != last):
         raise ValueError(f"the step is {step}, at which no test is due")
-    return Row(domain, method, trial, seed, step, score)
+    return Row(domain, method, trial, seed, step, score, *(alone or [math.nan]))
 
 
 def curve_of(
     path: Path,
     facts: dict[str, Any],
     method: str,
-    rows: dict[tuple[str, int, int], tuple[int, float]],
+    rows: dict[tuple[str, int, int], tuple[int, Row]],
 ) -> Curve:
     """One method's rows as an array; none may be missing."""
     mine = {key[1:]: place for key, (place, _) in rows.items() if key[0] == method}
@@ -275,9 +285,10 @@ def curve_of(
                 problem = f"after it, {name_of(method, trial, due)} is missing"
                 raise FileFormatError(path, f"line {before}", problem, RESTORE)
             before = mine[trial, due]
-    scores = [
+    found = [
         [rows[method, trial, step][1] for trial in range(facts["trials"])]
         for step in steps
     ]
+    scores = np.array([[(row.score, row.alone) for row in test] for test in found])
     seeds = tuple(facts["seed"] + trial for trial in range(facts["trials"]))
-    return Curve(method, np.array(steps), np.array(scores), seeds)
+    return Curve(method, np.array(steps), scores[..., 0], scores[..., 1], seeds)

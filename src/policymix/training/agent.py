@@ -32,8 +32,9 @@ from policymix.storage.records import (
     read_settings,
     to_record,
 )
+from policymix.training.greedy import greedy_in
 from policymix.training.setup import build_setup
-from policymix.training.step import LearningSetup, Trial, begin, greedy_in
+from policymix.training.step import LearningSetup, Trial, begin
 from policymix.training.task import TransferTask, prepare
 
 FORMAT, VERSION = "policymix trained agent", 1
@@ -49,8 +50,14 @@ class TrainedAgent:
     setup: LearningSetup
     trial: Trial
 
-    def predict(self, obs: Any) -> Any:
-        """The greedy action in one state, or an array of them for many states."""
+    def predict(self, obs: Any, advised: bool = True) -> Any:
+        """The greedy action in one state, or an array of them for many states.
+
+        Args:
+            obs: one state, or rows of them.
+            advised: act as in training; False acts on what the agent itself has
+                learned, and asks no source.
+        """
         space = self.setup.spec.observation
         discrete, shape = isinstance(space, Discrete), space.shape
         rows = np.asarray(obs) if discrete else np.asarray(obs, np.float32)
@@ -59,21 +66,28 @@ class TrainedAgent:
                 f"{obs!r} is no state: this agent knows the integers 0 … {space.n - 1}"
             )
         if rows.shape == shape:
-            return int(self._act(rows[None])[0])
+            return int(self._act(rows[None], advised)[0])
         if rows.shape[1:] != shape or rows.ndim != len(shape) + 1:
             raise PolicymixError(
                 f"an observation of shape {rows.shape} was given: this agent acts on "
                 f"{shape}, or on rows of that shape"
             )
-        return self._act(rows)
+        return self._act(rows, advised)
 
-    def evaluate(self, episodes: int = 10, seed: int = 6_000_000) -> float:
+    def evaluate(
+        self, episodes: int = 10, seed: int = 6_000_000, advised: bool = True
+    ) -> float:
         """The mean score of greedy episodes, in the domain's measure.
 
         Where the measure is regret it is computed, and no episode is played.
+
+        Args:
+            episodes: how many.
+            seed: of the first.
+            advised: as in `predict`.
         """
-        domain = self.task.domain
-        return score_of(domain, domain.target, self._act, episodes, seed)
+        domain, policy = self.task.domain, partial(self._act, advised=advised)
+        return score_of(domain, domain.target, policy, episodes, seed)
 
     @property
     def belief(self) -> Belief:
@@ -138,17 +152,17 @@ class TrainedAgent:
         with blaming(Path(folder), "facts"):
             return _read(cls, facts, arrays, task, mixture)
 
-    def _act(self, obs: np.ndarray) -> np.ndarray:
+    def _act(self, obs: np.ndarray, advised: bool) -> np.ndarray:
         arrays, rest = eqx.partition(self.setup, eqx.is_array)
-        return np.asarray(_greedy(rest, arrays, self.trial, jnp.asarray(obs)))
+        rows = jnp.asarray(obs)
+        return np.asarray(_greedy(rest, not advised, arrays, self.trial, rows))
 
 
-@partial(jax.jit, static_argnums=(0,))
+@partial(jax.jit, static_argnums=(0, 1))
 def _greedy(
-    rest: LearningSetup, arrays: LearningSetup, trial: Trial, obs: Array
+    rest: LearningSetup, alone: bool, arrays: LearningSetup, trial: Trial, obs: Array
 ) -> Array:
-    setup = eqx.combine(arrays, rest)
-    return greedy_in(setup, trial, obs)
+    return greedy_in(eqx.combine(arrays, rest), trial, obs, alone)
 
 
 def _are_states(rows: np.ndarray, count: int) -> bool:

@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from policymix.core.types import Key, Keys, Observation
 from policymix.environments.base import AbstractDomain
+from policymix.training.greedy import greedy, greedy_in
 from policymix.training.lockstep import (
     LEARNER,
     STARTS,
@@ -41,8 +42,6 @@ from policymix.training.step import (
     Trial,
     begin,
     choose,
-    greedy,
-    greedy_in,
 )
 
 
@@ -119,7 +118,9 @@ class Evaluation(NamedTuple):
     over: Bool[Array, ""]
 
 
-def evaluate_trials(world: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
+def evaluate_trials(
+    world: World, trials: Trial, keys: Keys, alone: bool = False
+) -> tuple[Array, Array]:
     """Lengths and returns of greedy episodes: every trial from each of the keys."""
     setup, domain = world
 
@@ -130,7 +131,7 @@ def evaluate_trials(world: World, trials: Trial, keys: Keys) -> tuple[Array, Arr
     def one(trial: Trial, test: Evaluation, key: Key) -> Evaluation:
         # `fold_in` counts from 1, so that no step shares the key of the start.
         step_key = jax.random.fold_in(key, test.length + 1)
-        action = greedy(setup, trial, test.obs)
+        action = greedy(setup, trial, test.obs, alone)
         obs, reward, terminated = domain.step(step_key, test.obs, action)
         length = test.length + 1
         over = terminated | (length >= domain.horizon)
@@ -149,9 +150,10 @@ def evaluate_trials(world: World, trials: Trial, keys: Keys) -> tuple[Array, Arr
     return tests.length, tests.total
 
 
-def decide(world: World, trials: Trial, obs: Array) -> Array:
+def decide(world: World, trials: Trial, obs: Array, alone: bool = False) -> Array:
     """What every trial does in each of many states, exploration aside."""
-    return jax.vmap(partial(greedy_in, world.setup), (0, None))(trials, obs)
+    act = partial(greedy_in, world.setup, alone=alone)
+    return jax.vmap(act, (0, None))(trials, obs)
 
 
 AXIS = "trials"
@@ -194,21 +196,23 @@ def _chunk(
     return _shards(mesh, call, inputs, CARRY)(arrays, carry, keys, start_keys)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=(0, 1, 2))
 def _evaluate(
-    mesh: Mesh, rest: World, arrays: World, trials: Trial, keys: Keys
+    mesh: Mesh, rest: World, alone: bool, arrays: World, trials: Trial, keys: Keys
 ) -> tuple[Array, Array]:
     def call(arrays: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
-        return evaluate_trials(eqx.combine(arrays, rest), trials, keys)
+        return evaluate_trials(eqx.combine(arrays, rest), trials, keys, alone)
 
     inputs = (WHOLE, SHARDED, WHOLE)
     return _shards(mesh, call, inputs, SHARDED)(arrays, trials, keys)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def _decide(mesh: Mesh, rest: World, arrays: World, trials: Trial, obs: Array) -> Array:
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _decide(
+    mesh: Mesh, rest: World, alone: bool, arrays: World, trials: Trial, obs: Array
+) -> Array:
     def call(arrays: World, trials: Trial, obs: Array) -> Array:
-        return decide(eqx.combine(arrays, rest), trials, obs)
+        return decide(eqx.combine(arrays, rest), trials, obs, alone)
 
     inputs = (WHOLE, SHARDED, WHOLE)
     return _shards(mesh, call, inputs, SHARDED)(arrays, trials, obs)
@@ -258,13 +262,12 @@ class CompiledShard(AbstractShard):
         rest, arrays = self._rest.setup, self._arrays.setup
         self.carry = refresh(rest, arrays, self.carry)
 
-    def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
-        lengths, totals = _evaluate(
-            self._mesh, self._rest, self._arrays, self.carry.trials, self._test_keys
-        )
+    def evaluate(self, alone: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        fixed = (self._mesh, self._rest, alone, self._arrays)
+        lengths, totals = _evaluate(*fixed, self.carry.trials, self._test_keys)
         return np.asarray(lengths)[: self.count], np.asarray(totals)[: self.count]
 
-    def decide(self, obs: np.ndarray) -> np.ndarray:
-        rows, trials = jnp.asarray(obs), self.carry.trials
-        actions = _decide(self._mesh, self._rest, self._arrays, trials, rows)
+    def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:
+        fixed = (self._mesh, self._rest, alone, self._arrays)
+        actions = _decide(*fixed, self.carry.trials, jnp.asarray(obs))
         return np.asarray(actions)[: self.count]

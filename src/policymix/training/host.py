@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from policymix.core.types import Discrete, DiscreteAction, Keys
 from policymix.environments.copies import HostTasks, Round
+from policymix.training.greedy import greedy_in
 from policymix.training.lockstep import (
     LEARNER,
     STEPS,
@@ -37,7 +38,6 @@ from policymix.training.step import (
     Trial,
     begin,
     choose,
-    greedy_in,
 )
 
 
@@ -81,12 +81,13 @@ def _learn(
     return carry, _choose(setup, carry, _at(chances, following))
 
 
-@partial(jax.jit, static_argnums=(0,))
+@partial(jax.jit, static_argnums=(0, 1))
 def _greedy(
-    rest: LearningSetup, arrays: LearningSetup, trials: Trial, obs: Array
+    rest: LearningSetup, alone: bool, arrays: LearningSetup, trials: Trial, obs: Array
 ) -> Array:
     setup = eqx.combine(arrays, rest)
-    return jax.vmap(partial(greedy_in, setup))(trials, _observations(setup, obs))
+    act = partial(greedy_in, setup, alone=alone)
+    return jax.vmap(act)(trials, _observations(setup, obs))
 
 
 def _choose(setup: LearningSetup, carry: Carry, draws: Draws) -> Choices:
@@ -176,21 +177,24 @@ class HostShard(AbstractShard):
     def refresh(self) -> None:
         self.carry = refresh(self._rest, self._arrays, self.carry)
 
-    def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self, alone: bool = False) -> tuple[np.ndarray, np.ndarray]:
         obs = self._tests.reset(self._test_seeds)
         shape = (self.count, -1)
         lengths, totals = np.zeros((2, len(obs)))
         active = np.ones(len(obs), bool)
         while active.any():
             seen = obs.reshape(*shape, *obs.shape[1:])
-            actions = _greedy(self._rest, self._arrays, self.carry.trials, seen)
-            outcome = self._tests.step(np.asarray(actions).ravel(), active)
+            actions = self._greedy(seen, alone).ravel()
+            outcome = self._tests.step(actions, active)
             lengths += active
             totals += np.where(active, outcome.reward, 0.0)
             active &= ~(outcome.terminated | outcome.truncated)
             obs = outcome.obs
         return lengths.reshape(shape), totals.reshape(shape)
 
-    def decide(self, obs: np.ndarray) -> np.ndarray:
-        rows = np.broadcast_to(obs, (self.count, *obs.shape))
-        return np.asarray(_greedy(self._rest, self._arrays, self.carry.trials, rows))
+    def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:
+        return self._greedy(np.broadcast_to(obs, (self.count, *obs.shape)), alone)
+
+    def _greedy(self, rows: np.ndarray, alone: bool) -> np.ndarray:
+        trials = self.carry.trials
+        return np.asarray(_greedy(self._rest, alone, self._arrays, trials, rows))

@@ -34,11 +34,14 @@ class AbstractShard(abc.ABC):
         """Copy the target networks."""
 
     @abc.abstractmethod
-    def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths and returns of test episodes, one row for each trial."""
+    def evaluate(self, alone: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and returns of test episodes, one row for each trial.
+
+        `alone` asks no source, as in `greedy`.
+        """
 
     @abc.abstractmethod
-    def decide(self, obs: np.ndarray) -> np.ndarray:
+    def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:
         """Greedy actions in these states, one row for each trial."""
 
 
@@ -87,14 +90,14 @@ class Loop:
     def refresh(self) -> None:
         self._each(lambda shard: shard.refresh())
 
-    def evaluate(self) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self, alone: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Lengths and returns of test episodes, one row for each trial."""
-        lengths, totals = zip(*self._each(lambda s: s.evaluate()), strict=True)
+        lengths, totals = zip(*self._each(lambda s: s.evaluate(alone)), strict=True)
         return np.concatenate(lengths), np.concatenate(totals)
 
-    def decide(self, obs: np.ndarray) -> np.ndarray:
+    def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:
         """Greedy actions in these states, one row for each trial."""
-        return np.concatenate(self._each(lambda shard: shard.decide(obs)))
+        return np.concatenate(self._each(lambda shard: shard.decide(obs, alone)))
 
     def wait(self) -> None:
         """Until all that was asked for is done."""

@@ -6,7 +6,7 @@ One loop, `carry_out`, serves `train`, `policymix run` and `policymix reproduce`
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -19,28 +19,22 @@ from policymix.core.errors import PolicymixError
 from policymix.core.progress import Begin
 from policymix.core.settings import Settings
 from policymix.environments.base import AbstractDomain
-from policymix.environments.finite import regret_in
 from policymix.methods.method import Recipe
 from policymix.sources.host_calls import told_by_host
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
 from policymix.training.compiled import CompiledShard, World
+from policymix.training.greedy import asks_sources
 from policymix.training.host import HostShard
 from policymix.training.lockstep import Plan
 from policymix.training.loop import Loop, processors
+from policymix.training.scores import Examination
 from policymix.training.setup import build_setup
 from policymix.training.step import LearningSetup, faults
 from policymix.training.task import TransferTask
 
 TEST_SEED = 5_000_000
 """First seed of the test episodes; no trial has it."""
-
-
-class Tested(NamedTuple):
-    """What scores look at."""
-
-    length: int
-    total: float
 
 
 class TrialError(PolicymixError):
@@ -125,6 +119,8 @@ class TrainingRun:
             updates=settings.updates,
         )
         self.loop = make_loop(task, setup, self.plan, settings, seeds, cores)
+        self._examination = Examination(task.domain, self.loop)
+        self._asks = asks_sources(setup)
 
     @property
     def samples(self) -> int:
@@ -167,34 +163,18 @@ class TrainingRun:
 
     def _evaluate(self, step: int) -> list[Row]:
         with _complaints_of_sources():
-            scores = self._scores()
+            scores = alone = self._examination.scores()
+            if self._asks:
+                alone = self._examination.scores(alone=True)
         domain = self.task.domain.name
         rows = [
-            Row(domain, self.name, place, seed, step, float(score))
-            for (place, seed), score in zip(
-                enumerate(self.seeds.tolist()), scores, strict=True
+            Row(domain, self.name, place, seed, step, *both)
+            for place, (seed, *both) in enumerate(
+                zip(self.seeds.tolist(), scores.tolist(), alone.tolist(), strict=True)
             )
         ]
         self._check(rows)
         return rows
-
-    def _scores(self) -> Sequence[float] | np.ndarray:
-        """One for each trial: its regret, or the mean over test episodes."""
-        score = self.task.domain.score
-        if score is None:
-            regret, states = self._regret
-            return regret(self.loop.decide(states))
-        scores = []
-        for lengths, totals in zip(*self.loop.evaluate(), strict=True):
-            episodes = map(Tested, lengths.tolist(), totals.tolist())
-            scores.append(float(np.mean([score(episode) for episode in episodes])))
-        return scores
-
-    @cached_property
-    def _regret(self) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
-        """How policies are judged where values are known, and all states."""
-        target: Any = self.task.domain.target
-        return regret_in(target), np.arange(target.num_states)
 
     def _check(self, rows: list[Row]) -> None:
         """Stop at the first number that is not finite."""

@@ -1,11 +1,15 @@
 """From a task, a method and settings to what a trial is made of."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 
 from policymix.agents.base import AbstractAgent, AbstractLearner
 from policymix.agents.caps import CAPS
 from policymix.agents.dqn import DQN
+from policymix.agents.heads import AbstractHeads, NetworkHeads, TableHeads
+from policymix.agents.judged import Judged
 from policymix.agents.q_learning import QLearning
 from policymix.beliefs.build import MixtureMaker, make_mixture
 from policymix.beliefs.mixture import AbstractMixture
@@ -102,6 +106,8 @@ def make_agent(
 ) -> AbstractAgent:
     """A table or a network of values; CAPS around it for options."""
     count = len(library)
+    if method.judged:
+        return make_judged(library.experts, settings)
     options = count if method.options else 0
     rate = settings.shaped_rate if guided else settings.learning_rate
     learner = make_learner(library.experts, settings, options, rate)
@@ -141,6 +147,38 @@ def make_learner(
         penalty=settings.penalty,
         double=settings.double,
         huber=settings.huber,
+    )
+
+
+def make_judged(experts: Experts, settings: Settings) -> Judged:
+    """Half of the heads judge, the others are own values; one table is enough of them.
+
+    Tables of own values have no doubts: what they expect at first makes them explore.
+    """
+    if settings.heads < 4:
+        raise PolicymixError(
+            f"heads is {settings.heads}: mars needs at least 4, half of them to judge"
+        )
+    learner = make_learner(experts, settings, 0, settings.learning_rate)
+    count = settings.heads // 2
+    judges: AbstractHeads
+    if isinstance(learner, DQN):
+        judges = own = student = NetworkHeads(replace(learner, double=True, huber=True))
+    else:
+        assert isinstance(learner, QLearning)
+        size = (learner.num_states, learner.outputs)
+        rate, initial = learner.learning_rate, learner.initial
+        judges = TableHeads(*size, rate, initial)
+        own = TableHeads(*size, rate, initial, doubt=0.0)
+        student = TableHeads(*size, 1.0, doubt=0.0)
+    return Judged(
+        own,
+        judges,
+        student,
+        settings.discount,
+        own_heads=settings.heads - count if settings.layers else 1,
+        judges=count,
+        caution=settings.caution,
     )
 
 

@@ -3,7 +3,8 @@
 choose   what to do
 observe  what came of it: a row for the replay
 learn    from replayed rows
-greedy   what to do in a test; greedy_in for many states
+
+What is done in a test is in `greedy`.
 """
 
 from functools import partial
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.agents.base import AbstractAgent, Experience, Uniforms
+from policymix.agents.judged import Judged
 from policymix.beliefs.mixture import AbstractMixture, Evidence
 from policymix.beliefs.potentials import Shaping, decision_values, potential
 from policymix.core.replay import Layout
@@ -29,6 +31,7 @@ from policymix.core.types import (
 from policymix.methods.behaviours import BehaviourState, Epsilon
 from policymix.methods.method import Method
 from policymix.sources.experts import Experts
+from policymix.training.guidance import drawn, guide
 
 
 class Outcome(NamedTuple):
@@ -83,7 +86,7 @@ class LearningSetup(eqx.Module):
     @property
     def keeps_advice(self) -> bool:
         """Whether learning needs the advice of replayed transitions."""
-        return self.method.shapes or self.method.options
+        return self.method.shapes or self.method.options or self.method.judged
 
     @property
     def layout(self) -> Layout:
@@ -142,8 +145,13 @@ def preferences(
     phi: Float[Array, " actions"],
     arm: Int[Array, ""],
 ) -> Float[Array, " actions"]:
-    """What decides: the learner's values, and c·Φ if this arm takes advice."""
+    """What decides: the learner's values, and c·Φ if this arm takes advice.
+
+    With judges the arm is one of three ways: advice, rule or own values.
+    """
     method = setup.method
+    if isinstance(setup.agent, Judged):
+        return setup.agent.preferences(trial.agent, obs, phi, way=arm)
     values = setup.agent.action_values(trial.agent, obs, advice)
     scale = method.leader.advised[arm] * method.scale
     return decision_values(method.form, method.own * values, phi, scale)
@@ -155,8 +163,10 @@ def choose(
     """The next action, and the option it belongs to."""
     method, behaviour = setup.method, trial.behaviour
     obs, advice = trial.obs, trial.advice
-    phi, epsilon = setup.phi(trial, obs, advice), setup.epsilon(behaviour.episode)
-    preferred = preferences(setup, trial, obs, advice, phi, behaviour.arm)
+    phi = setup.phi(trial, obs, advice)
+    epsilon = method.leader.explored(behaviour, setup.epsilon)
+    arm = method.leader.way(behaviour)
+    preferred = preferences(setup, trial, obs, advice, phi, arm)
     action, option = setup.agent.act(
         trial.agent, obs, advice, preferred, behaviour.option, epsilon, uniforms
     )
@@ -169,35 +179,6 @@ def choose(
     follows = uniforms.reuse < advised * method.reuse(behaviour)
     follows &= uniforms.follow < jnp.sum(phi)
     return jnp.where(follows, drawn(phi, uniforms), action), option
-
-
-STRETCH = 40
-"""Steps for which a source leads exploration, on average."""
-
-
-def guide(
-    option: Int[Array, ""], num_sources: int, uniforms: Uniforms
-) -> Int[Array, ""]:
-    """The source that leads exploration: the same for a stretch, then another."""
-    changes = (option < 0) | (uniforms.leave < 1.0 / STRETCH)
-    return jnp.where(changes, (uniforms.guide * num_sources).astype(int), option)
-
-
-def drawn(likely: Float[Array, " actions"], uniforms: Uniforms) -> DiscreteAction:
-    """An action drawn from probabilities (or from what there is of them)."""
-    return jnp.argmax(jnp.cumsum(likely) > uniforms.follow)
-
-
-def greedy(setup: LearningSetup, trial: Trial, obs: Observation) -> DiscreteAction:
-    """What the method does in a test: no exploration, the arm that proved best."""
-    advice, arm = setup.advise(obs), setup.method.leader.best(trial.behaviour)
-    phi = setup.phi(trial, obs, advice)
-    return jnp.argmax(preferences(setup, trial, obs, advice, phi, arm))
-
-
-def greedy_in(setup: LearningSetup, trial: Trial, rows: Array) -> Int[Array, " rows"]:
-    """The same in each of many states."""
-    return jax.vmap(partial(greedy, setup, trial))(rows)
 
 
 def observe(
@@ -223,7 +204,7 @@ def observe(
         trial.behaviour._replace(option=option),
         reward,
         ended=terminated | truncated,
-        epsilon=setup.epsilon(trial.behaviour.episode),
+        epsilon=method.leader.explored(trial.behaviour, setup.epsilon),
         uniforms=uniforms.arms,
     )
     told = jnp.all(jnp.isfinite(next_obs)), jnp.isfinite(reward), jnp.array(True)
@@ -255,6 +236,8 @@ def learn(
         online: whether those that do not replay learn from the latest row alone.
     """
     method, agent, unpack = setup.method, setup.agent, setup.layout.unpack
+    if method.judged:  # a table must know at once what it has just seen
+        rows = jnp.concatenate([row[None], rows[1:]])
     replayed = jax.vmap(unpack)(rows)
     newest = jax.vmap(unpack)(row[None]) if online else replayed
     batch, extras = replayed if agent.replays else newest
@@ -267,6 +250,13 @@ def learn(
             shape_one = partial(shaping_of, setup, trial)
             shaping = jax.vmap(shape_one)(batch, advice, next_advice)
             experience = experience._replace(shaping=shaping)
+        if method.judged:
+            phi = jax.vmap(partial(setup.phi, trial))
+            experience = experience._replace(
+                phi=phi(batch.obs, advice),
+                next_phi=phi(batch.next_obs, next_advice),
+                best=method.leader.best(trial.behaviour),
+            )
     state, loss = agent.update(trial.agent, experience)
     fault = _note(trial.fault, jnp.array(3), jnp.isfinite(loss), step)
     trial = trial._replace(agent=state, fault=fault)

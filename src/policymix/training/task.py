@@ -121,7 +121,10 @@ def load_task(place: str | Path) -> TransferTask:
         return TransferTask(domain, domain.shipped())
     with as_file(domain.shipped) as folder:
         library, facts = read_library_folder(folder)
-    return TransferTask(domain, fitting(domain, library, facts, domain.name), facts)
+    library = fitting(domain, library, facts, domain.name)
+    if domain.alter is not None:
+        library = domain.alter(library)
+    return TransferTask(domain, library, facts)
 
 
 def fitting(

@@ -32,7 +32,7 @@ PUSHES = np.array([[-0.9], [-0.2], [0.4], [1.0]], np.float32)
 
 
 def test_the_potential_of_an_action_and_its_gradient():
-    model = agent(MarsSAC, scale=1.7, precision=0.6)
+    model = agent(MarsSAC, form="explicit", scale=1.7, precision=0.6)
     model.learn(12)
     actions = tensor(PUSHES).clone().requires_grad_()
     found = model.guide.value(tensor(PLACES), actions)

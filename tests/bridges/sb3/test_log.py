@@ -1,5 +1,7 @@
 """What advised learners and wrappers tell the log."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -19,10 +21,12 @@ from policymix.sources.library import SourceLibrary
 
 from support.sb3 import (
     LEARNERS,
+    RULE,
     SHAPED,
     TAGS,
     WEIGHTS,
     agent,
+    is_continuous,
     phi_at,
 )
 from support.slope import (
@@ -42,13 +46,14 @@ def test_the_log_tells_of_transfer(kind, log):
     model.learn(40, log_interval=1)
     rows = log.rows()
     mars = kind in (MarsDQN, MarsSAC)
-    for tag in (*TAGS, *WEIGHTS, *([SHAPED] if mars else [])):
+    for tag in (*TAGS, *WEIGHTS, *(RULE if mars else [])):
         assert np.isfinite(float(rows[-1][tag])), tag
     weights = sum(float(rows[-1][tag]) for tag in WEIGHTS)
     assert weights == pytest.approx(1.0, abs=1e-4)
     means = [float(row["rollout/ep_rew_mean"]) for row in rows]
     raw = [float(row["transfer/raw_return"]) for row in rows]
-    np.testing.assert_allclose(np.cumsum(raw) / np.arange(1, 1 + len(raw)), means)
+    running = np.cumsum(raw) / np.arange(1, 1 + len(raw))
+    np.testing.assert_allclose(running, means, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:tensorboard")
@@ -57,7 +62,8 @@ def test_tensorboard_has_the_same_tags(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     del events
-    model = agent(MarsDQN, transfer=OWN, tensorboard_log=str(tmp_path))
+    options = {"form": "explicit", "tensorboard_log": str(tmp_path)}
+    model = agent(MarsDQN, transfer=OWN, **options)
     model.learn(40, log_interval=1, tb_log_name="run")
     model.logger.close()
     events = EventAccumulator(str(tmp_path / "run_1")).Reload()
@@ -67,7 +73,7 @@ def test_tensorboard_has_the_same_tags(tmp_path):
 
 def test_the_shaped_return_is_the_sum_of_look_ahead_rewards(log):
     """r + c(γΦ(s', a') − Φ(s, a)), added up without discount."""
-    model = agent(MarsDQN, scale=2.0, transfer=FIXED)
+    model = agent(MarsDQN, form="explicit", scale=2.0, transfer=FIXED)
     model.set_logger(log.logger)
     model.learn(30, log_interval=1)
     buffer = model.replay_buffer
@@ -113,8 +119,8 @@ def test_tables_have_room_for_long_names(capsys):
 
 @pytest.mark.filterwarnings("ignore:.*rich is experimental")
 def test_progress_bars_and_several_environments():
-    venv = DummyVecEnv([Slope, Slope])
-    for kind in (MarsDQN, MapseDQN):
+    for kind in (MarsDQN, MapseDQN, MarsSAC):
+        venv = DummyVecEnv([partial(Slope, continuous=is_continuous(kind))] * 2)
         model = agent(kind, env=venv, transfer=OWN)
         model.learn(40, progress_bar=True)
         assert model.advisor._rows.filled == 40

@@ -5,6 +5,7 @@ from gymnasium import spaces
 
 pytest.importorskip("stable_baselines3")
 
+from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from stable_baselines3.dqn.policies import DQNPolicy
 
@@ -93,7 +94,22 @@ MISTAKES = {
     "an unknown form": (
         lambda: agent(MarsDQN, form="reward"),
         PolicymixError,
-        "'explicit' or 'lookahead'",
+        "'sure', 'explicit', 'lookahead'",
+    ),
+    "a scale without use": (
+        lambda: agent(MarsDQN, scale=100.0),
+        PolicymixError,
+        "scale=100.0, but form='sure'.*Leave scale out, or give form='explicit'",
+    ),
+    "a replay without a unit": (
+        lambda: agent(MarsDQN, replay_buffer_class=ReplayBuffer),
+        PolicymixError,
+        "replay_buffer_class=ReplayBuffer .*Leave it out, or give a subclass",
+    ),
+    "an odd number of networks": (
+        lambda: agent(MarsDQN, heads=5),
+        PolicymixError,
+        "heads is 5.*even number from 4 on",
     ),
     "an unknown form of reward": (
         lambda: VecShapedReward(DummyVecEnv([Slope]), DISCRETE, form="explicit"),  # pyright: ignore[reportArgumentType]

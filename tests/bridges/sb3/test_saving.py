@@ -58,11 +58,17 @@ HOST = SourceLibrary(
     ]
 )
 CASES = {
-    "MarsDQN": (MarsDQN, DISCRETE, {}),
+    "MarsDQN": (MarsDQN, DISCRETE, {"heads": 6, "caution": 1.0}),
+    "MarsDQN, explicit": (MarsDQN, DISCRETE, {"form": "explicit"}),
     "MarsDQN, lookahead": (MarsDQN, DISCRETE, {"form": "lookahead"}),
-    "MarsDQN, host functions": (MarsDQN, HOST, {"scale": lambda left: 1.0 + left}),
+    "MarsDQN, host functions": (
+        MarsDQN,
+        HOST,
+        {"form": "explicit", "scale": lambda left: 1.0 + left},
+    ),
     "MapseDQN": (MapseDQN, DISCRETE, {"reuse": 0.9}),
-    "MarsSAC": (MarsSAC, CONTINUOUS, {"precision": 0.5}),
+    "MarsSAC": (MarsSAC, CONTINUOUS, {}),
+    "MarsSAC, explicit": (MarsSAC, CONTINUOUS, {"form": "explicit", "precision": 0.5}),
     "MapseSAC": (MapseSAC, CONTINUOUS, {}),
 }
 
@@ -75,12 +81,18 @@ def test_a_saved_agent_comes_back_and_goes_on(case, tmp_path):
     model.save(tmp_path / "agent")
     assert [file.name for file in tmp_path.iterdir()] == ["agent.zip"]
     found = kind.load(tmp_path / "agent", sources=sources)
-    for name in ("form", "precision", "reuse", "transfer"):
+    for name in ("form", "heads", "caution", "precision", "reuse", "transfer"):
         assert getattr(found, name, None) == getattr(model, name, None)
     weights = [m.advisor.weights(PLACES) for m in (model, found)]
     np.testing.assert_array_equal(*weights)
     answers = [m.predict(PLACES, deterministic=True)[0] for m in (model, found)]
     np.testing.assert_array_equal(*answers)
+    if kind in (MarsDQN, MarsSAC):
+        options = {"deterministic": True, "advised": False}
+        alone = [m.predict(PLACES, **options)[0] for m in (model, found)]
+        np.testing.assert_array_equal(*alone)
+        assert found.spread.value == model.spread.value
+        assert found.contest.means() == model.contest.means()
     if kind is MarsDQN:
         assert found.guide.scale == model.guide.scale
         with torch.no_grad():
@@ -96,7 +108,7 @@ def test_a_saved_agent_comes_back_and_goes_on(case, tmp_path):
 
 @pytest.fixture(scope="module")
 def saved():
-    model = agent(MarsDQN, transfer=OWN)
+    model = agent(MarsDQN, form="explicit", transfer=OWN)
     model.learn(12)
     buffer = io.BytesIO()
     model.save(buffer, exclude=["_last_obs"])

@@ -40,10 +40,10 @@ from support.slope import (
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        (MarsDQN, {"scale": 0.0}),
+        (MarsDQN, {"scale": 0.0, "form": "explicit"}),
         (MarsDQN, {"scale": 0.0, "form": "lookahead"}),
         (MapseDQN, {"reuse": 0.0}),
-        (MarsSAC, {"scale": 0.0}),
+        (MarsSAC, {"scale": 0.0, "form": "explicit"}),
         (MarsSAC, {"scale": 0.0, "form": "lookahead"}),
         (MapseSAC, {"reuse": 0.0}),
     ],
@@ -58,13 +58,13 @@ def test_without_advice_it_is_the_plain_learner_to_the_last_bit(kind, options):
 
 
 def test_advised_networks_are_sb3s_own():
-    model = agent(MarsDQN)
+    model = agent(MarsDQN, form="explicit")
     assert isinstance(model.q_net, QNetwork)
     assert parameters_of(model).keys() == parameters_of(agent(DQN)).keys()
 
 
 def test_explicit_values_know_nothing_of_advice_but_decisions_do():
-    model = agent(MarsDQN, scale=3.0)
+    model = agent(MarsDQN, form="explicit", scale=3.0)
     model.learn(30)
     values = values_of(parameters_of(model), PLACES)
     with torch.no_grad():
@@ -76,6 +76,8 @@ def test_explicit_values_know_nothing_of_advice_but_decisions_do():
     best = np.argmax(values + 3.0 * phi_at(model.advisor, PLACES), axis=1)
     assert not np.array_equal(best, np.argmax(values, axis=1))
     np.testing.assert_array_equal(model.predict(PLACES, deterministic=True)[0], best)
+    alone, _ = model.predict(PLACES, deterministic=True, advised=False)
+    np.testing.assert_array_equal(alone, np.argmax(values, axis=1))
     model.exploration_rate, model._last_obs = 0.0, PLACES
     np.testing.assert_array_equal(model._sample_action(0, None, 4)[0], best)
     assert model.predict(PLACES[0], deterministic=True)[0] == best[0]
@@ -83,7 +85,7 @@ def test_explicit_values_know_nothing_of_advice_but_decisions_do():
 
 def test_explicit_values_are_learned_as_plain_ones():
     """The same replay, the same batches: the same parameters."""
-    advised, plain = agent(MarsDQN, scale=3.0), agent(DQN)
+    advised, plain = agent(MarsDQN, form="explicit", scale=3.0), agent(DQN)
     advised.learn(20)
     plain.learn(1)
     plain.replay_buffer = advised.replay_buffer
@@ -160,7 +162,8 @@ def test_known_values_are_learned_in_each_form(form):
 
 
 def test_numbered_states():
-    model = agent(MarsDQN, MIXED.sources, TimeLimit(Numbered(LONG), 20), scale=9.0)
+    options = {"form": "explicit", "scale": 9.0}
+    model = agent(MarsDQN, MIXED.sources, TimeLimit(Numbered(LONG), 20), **options)
     model.learn(40)
     with torch.no_grad():
         values = model.q_net(torch.arange(8)).numpy()
@@ -172,7 +175,7 @@ def test_numbered_states():
 
 
 def test_scale_follows_the_remaining_progress():
-    model = agent(MarsDQN, scale=lambda left: 2.0 * left)
+    model = agent(MarsDQN, form="explicit", scale=lambda left: 2.0 * left)
     assert model.guide.scale == 2.0
     seen = []
 

@@ -1,18 +1,14 @@
 """Off-policy learners of Stable-Baselines3 with MARS or MAPSE."""
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from policymix.bridges.sb3.advised import Advised
-from policymix.bridges.sb3.policies import (
-    AdvisedDQNPolicy,
-    AdvisedSACPolicy,
-    Guide,
-    MarsForm,
-)
-from policymix.bridges.shaping import action_values
+from policymix.bridges.sb3.judged_sac import JudgedSAC
+from policymix.bridges.sb3.many_dqn import ManyDQN
+from policymix.bridges.sb3.mars import Mars
+from policymix.bridges.sb3.policies import AdvisedDQNPolicy, AdvisedSACPolicy
 from policymix.core.errors import MissingExtraError, PolicymixError
 from policymix.core.settings import DEFAULTS, Settings
 from policymix.core.types import Discrete
@@ -24,97 +20,42 @@ except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
 
 
-class Mars(Advised):
-    """Acts on Q + cΦ.
-
-    Args:
-        policy: "MlpPolicy".
-        env: the target.
-        sources: a library, as the user has it.
-        form: "explicit" learns Q from the raw reward; "lookahead" learns it from the
-            shaped reward, with today's Φ.
-        scale: c, or c as a function of the remaining progress, which runs from 1 to 0.
-            A constant keeps the advice for good; `lambda left: 2.0 * left` lets go.
-        precision: of the kernel on continuous actions, per unit of [−1, 1].
-        transfer: settings of the mixture; by default with a component for the target's
-            own model, which takes over where no source explains the target.
-        **options: as SB3's.
-    """
-
-    guide: Guide
-    form: MarsForm
-
-    def __init__(
-        self,
-        policy: Any,
-        env: Any,
-        sources: SourceLibrary | None = None,
-        *,
-        form: MarsForm = "explicit",
-        scale: float | Callable[[float], float] = 2.0,
-        precision: float | None = None,
-        transfer: Settings = DEFAULTS,
-        **options: Any,
-    ):
-        if form not in ("explicit", "lookahead"):
-            raise PolicymixError(
-                f"form={form!r} is unknown: choose 'explicit' or 'lookahead'"
-            )
-        self.sources, self.form, self.scale = sources, form, scale
-        self.precision = precision
-        self.transfer = transfer
-        super().__init__(policy, env, **options)
-
-    def _setup_model(self) -> None:
-        super()._setup_model()
-        self.guide = Guide(self.advisor, self.form, self.precision)
-        self.policy.attach(self.guide)  # pyright: ignore[reportCallIssue]
-        self._weigh()
-
-    def _weigh(self) -> None:
-        """The present c."""
-        scale, left = self.scale, self._current_progress_remaining
-        self.guide.scale = float(scale(left) if callable(scale) else scale)
-
-    def _setup_learn(self, *arguments: Any, **options: Any) -> Any:
-        total, callback = super()._setup_learn(*arguments, **options)
-        self._update_current_progress_remaining(self.num_timesteps, max(total, 1))
-        return total, callback
-
-    def _update_current_progress_remaining(
-        self, num_timesteps: int, total_timesteps: int
-    ) -> None:
-        super()._update_current_progress_remaining(num_timesteps, total_timesteps)
-        self._weigh()
-
-    def _forget_episodes(self) -> None:
-        super()._forget_episodes()
-        self._begun = np.zeros(self.n_envs, bool)
-
-    def _count(
-        self, reward: np.ndarray, ended: np.ndarray, obs: np.ndarray, action: np.ndarray
-    ) -> None:
-        """Also the return that the shaped reward would have given."""
-        phi = self.guide.scale * action_values(
-            self.advisor, obs, action, self.precision
-        )
-        self._totals[1] += reward - phi + self._begun * self.gamma * phi
-        self._begun = ~ended
-        for total in self._totals[1][ended].tolist():
-            self.logger.record_mean("transfer/shaped_return", total)
-        super()._count(reward, ended, obs, action)
-
-
-class MarsDQN(Mars, DQN):
+class MarsDQN(Mars, ManyDQN):
     """SB3's DQN with MARS; see `Mars` for what is added to its arguments."""
 
     policy_aliases: ClassVar[dict[str, type]] = {"MlpPolicy": AdvisedDQNPolicy}
 
+    def _setup_model(self) -> None:
+        given = self.policy_kwargs
+        if self.decides:
+            self.policy_kwargs = {**given, "heads": self.heads}
+        super()._setup_model()
+        self.policy_kwargs = given  # which SB3 saves, and compares with those of `load`
 
-class MarsSAC(Mars, SAC):
-    """SB3's SAC with MARS: Φ has a kernel on the action; see `Mars`."""
+
+class MarsSAC(Mars, JudgedSAC):
+    """SB3's SAC with MARS; see `Mars` for what is added to its arguments.
+
+    In the form "sure" the rule chooses between the actor's action and that of the most
+    trusted source, in acting and in bootstrapping.
+    """
 
     policy_aliases: ClassVar[dict[str, type]] = {"MlpPolicy": AdvisedSACPolicy}
+
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        if self.decides:
+            policy: Any = self.policy
+            policy.add_judges(self.heads // 2, self.lr_schedule(1))
+
+    def _unit(self) -> float:
+        # Entropy is paid by the step, so rewards of a step are brought to its scale.
+        return super()._unit() * (1.0 - self.gamma)
+
+    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
+        names, tensors = super()._get_torch_save_params()
+        judges = ["policy.judges.optimizer"] if self.decides else []
+        return [*names, *judges], tensors
 
 
 class Mapse(Advised):

@@ -3,62 +3,26 @@
 Writing Q⁺ = Q + cΦ, the look-ahead form is plain learning of Q⁺: its error
 r + c(γΦ(s',a') − Φ(s,a)) + γQ(s',a') − Q(s,a) equals r + γQ⁺(s',a') − Q⁺(s,a). So its
 networks return Q⁺ everywhere, by the beliefs of today, and nothing in the replay can go
-stale. In the explicit form they return Q for learning and Q⁺ for decisions.
+stale. In the explicit form they return Q for learning and Q⁺ for decisions. In the form
+"sure" values know nothing of advice: it is an action beside the own one, and the rule
+says which of the two is taken, in acting and in bootstrapping.
 """
 
-from typing import Any, Literal
+from typing import Any
 
-from policymix.bridges.advisor import Advisor
+from policymix.bridges.sb3.guide import Guide
+from policymix.bridges.sb3.heads import Judges, ManyQNetwork
+from policymix.bridges.sb3.rule import best_of, own_or_advised, surely_better
 from policymix.core.errors import MissingExtraError
 
 try:
     import torch
     from stable_baselines3.common.policies import ContinuousCritic
     from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
-    from stable_baselines3.sac.policies import SACPolicy
+    from stable_baselines3.sac.policies import Actor, SACPolicy
+    from stable_baselines3.td3.policies import Actor as PlainActor
 except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
-
-MarsForm = Literal["explicit", "lookahead"]
-
-
-class Guide:
-    """What networks need to know: who gives advice, and how much it counts."""
-
-    def __init__(self, advisor: Advisor, form: MarsForm, precision: float | None):
-        self.advisor, self.form, self.scale = advisor, form, 0.0
-        self.learns, self.precision = form == "lookahead", precision
-
-    def values(self, obs: torch.Tensor) -> torch.Tensor:
-        """c·Φ(s, ·)."""
-        phi = self.advisor.potential(obs.detach().cpu().numpy())
-        return torch.as_tensor(self.scale * phi, device=obs.device)
-
-    def value(self, obs: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        """c·Φ(s, a) for actions in [−1, 1]; gradients flow to the action."""
-        phi: Any = ActionPotential.apply(action, obs, self)
-        return self.scale * phi
-
-
-class ActionPotential(torch.autograd.Function):
-    """Φ(s, a) and its slope, which JAX knows, for torch."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, action: torch.Tensor, obs: torch.Tensor, guide: Guide
-    ) -> torch.Tensor:
-        """A column of Φ."""
-        rows, actions = obs.cpu().numpy(), action.cpu().numpy()
-        found = guide.advisor.action_potential(rows, actions, guide.precision)
-        phi, slope = (torch.tensor(part).to(action) for part in found)
-        ctx.save_for_backward(slope)
-        return phi[:, None]
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: torch.Tensor) -> tuple[Any, ...]:
-        """Only the action has a gradient."""
-        (slope,) = ctx.saved_tensors
-        return upstream[0] * slope, None, None
 
 
 class AdvisedQNetwork(QNetwork):
@@ -74,25 +38,65 @@ class AdvisedQNetwork(QNetwork):
 
     def _predict(self, observation: Any, deterministic: bool = True) -> torch.Tensor:
         guide, values = self.guide, super().forward(observation)
-        if guide is not None:
+        if guide is not None and guide.leader != "student":
             values = values + guide.values(observation)
         return values.argmax(dim=1).reshape(-1)
 
 
 class AdvisedDQNPolicy(DQNPolicy):
-    """SB3's policy with advised networks."""
+    """SB3's policy with advised networks.
+
+    Args:
+        *arguments: as SB3's.
+        heads: networks that decide by the rule; 0 for one that is told of Φ.
+        **options: as SB3's.
+    """
+
+    guide: Guide | None = None
+    student: Any
+
+    def __init__(self, *arguments: Any, heads: int = 0, **options: Any):
+        self.heads = heads
+        super().__init__(*arguments, **options)
 
     def make_q_net(self) -> QNetwork:
         arguments = self._update_features_extractor(
             self.net_args, features_extractor=None
         )
+        if self.heads:
+            return ManyQNetwork(self.heads, **arguments).to(self.device)
         return AdvisedQNetwork(**arguments).to(self.device)
 
     def attach(self, guide: Guide) -> None:
         """Let the networks know of the advice."""
+        self.guide = guide
         networks: tuple[Any, ...] = (self.q_net, self.q_net_target)
         for network in networks:
             network.guide = guide
+
+    def add_student(self, rate: float) -> None:
+        """A network that will act without sources."""
+        arguments = self._update_features_extractor(self.net_args, None)
+        self.student = QNetwork(**arguments).to(self.device)
+        self.student.optimizer = torch.optim.Adam(self.student.parameters(), rate)
+
+    def _predict(self, obs: Any, deterministic: bool = True) -> torch.Tensor:
+        guide, network = self.guide, self.q_net
+        if guide is None or not isinstance(network, ManyQNetwork):
+            return super()._predict(obs, deterministic)
+        if guide.leader == "student":
+            return self.student(obs).argmax(1)
+        values = network.each(obs)
+        own = best_of(values)
+        if guide.leader == "own":
+            return own
+        advised, told = guide.advised(obs)
+        if guide.leader == "advice":
+            return torch.where(told, advised, own)
+        return own_or_advised(values, advised, told, guide.caution)[0]
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        return {**super()._get_constructor_parameters(), "heads": self.heads}
 
 
 class AdvisedCritic(ContinuousCritic):
@@ -106,15 +110,57 @@ class AdvisedCritic(ContinuousCritic):
         """The critics' values of actions in [−1, 1]."""
         values = super().forward(obs, actions)
         guide = self.guide
+        if guide is None or guide.form == "sure":
+            return values
         # Only the actor's proposals carry a gradient: they are what it is judged by.
-        if guide is None or not (guide.learns or actions.requires_grad):
+        if not (guide.learns or actions.requires_grad):
             return values
         advice = guide.value(obs, actions)
         return tuple(value + advice for value in values)
 
 
+class AdvisedActor(Actor):
+    """Proposes its own actions; where values are bootstrapped, those of the rule."""
+
+    guide: Guide | None = None
+    judges: tuple[Judges, ...] = ()
+    """In a tuple, so that PyTorch does not take them for a part of the actor."""
+
+    def choose(
+        self, obs: torch.Tensor, own: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The own action or the advised one, and whether it is the own one."""
+        assert self.guide is not None
+        advised, told = self.guide.advised(obs)
+        led = ~told
+        if self.guide.leader != "advice":
+            (judges,) = self.judges
+            gaps = judges(obs, own) - judges(obs, advised)
+            led = led | surely_better(gaps, self.guide.caution)
+        return torch.where(led[:, None], own, advised), led
+
+    def action_log_prob(self, obs: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        """Without gradients the actions are to be bootstrapped on; advice is sure."""
+        own, log_prob = super().action_log_prob(obs)
+        if torch.is_grad_enabled() or not self.judges:
+            return own, log_prob
+        action, led = self.choose(obs, own)
+        return action, torch.where(led, log_prob, 0.0)
+
+
 class AdvisedSACPolicy(SACPolicy):
-    """SB3's policy with advised critics."""
+    """SB3's policy with advised critics, or with judges of advice."""
+
+    guide: Guide | None = None
+    student: Any
+    judges: Judges
+    judges_target: Judges
+
+    def make_actor(self, features_extractor: Any = None) -> Actor:
+        arguments = self._update_features_extractor(
+            self.actor_kwargs, features_extractor
+        )
+        return AdvisedActor(**arguments).to(self.device)
 
     def make_critic(self, features_extractor: Any = None) -> ContinuousCritic:
         arguments = self._update_features_extractor(
@@ -123,7 +169,39 @@ class AdvisedSACPolicy(SACPolicy):
         return AdvisedCritic(**arguments).to(self.device)
 
     def attach(self, guide: Guide) -> None:
-        """Let the critics know of the advice."""
-        critics: tuple[Any, ...] = (self.critic, self.critic_target)
-        for critic in critics:
-            critic.guide = guide
+        """Let the networks know of the advice."""
+        self.guide = guide
+        networks: tuple[Any, ...] = (self.actor, self.critic, self.critic_target)
+        for network in networks:
+            network.guide = guide
+
+    def add_judges(self, judges: int, rate: float) -> None:
+        """Networks that say whether the own action is better than the advised one."""
+        networks = []
+        for _ in range(2):
+            size = {"net_arch": self.critic_kwargs["net_arch"]}
+            arguments = self._update_features_extractor({**self.net_args, **size}, None)
+            networks.append(Judges(judges, **arguments).to(self.device))
+        self.judges, self.judges_target = networks
+        self.judges_target.load_state_dict(self.judges.state_dict())
+        self.judges_target.set_training_mode(False)
+        self.judges.optimizer = torch.optim.Adam(self.judges.parameters(), rate)
+        actor: Any = self.actor
+        actor.judges = (self.judges_target,)
+
+    def add_student(self, rate: float) -> None:
+        """A network that will act without sources."""
+        arguments = {**self.net_args, "net_arch": self.actor_kwargs["net_arch"]}
+        arguments = self._update_features_extractor(arguments, None)
+        self.student = PlainActor(**arguments).to(self.device)
+        self.student.optimizer = torch.optim.Adam(self.student.parameters(), rate)
+
+    def _predict(self, observation: Any, deterministic: bool = False) -> torch.Tensor:
+        guide = self.guide
+        if guide is None or guide.form != "sure" or guide.leader == "own":
+            return super()._predict(observation, deterministic)
+        if guide.leader == "student":
+            return self.student(observation)
+        own = super()._predict(observation, deterministic)
+        actor: Any = self.actor
+        return actor.choose(observation, own)[0]

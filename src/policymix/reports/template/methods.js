@@ -60,8 +60,10 @@ function scoreSpec(domain, lines, scope, scale) {
   };
 }
 
-function curveSpec({ domain, shown, statistic, scale }) {
-  const lines = domain.methods.map((method, i) => lineOf(method, statistic, shown[i]));
+function curveSpec({ domain, shown, tested, statistic, scale }) {
+  const told = domain.methods.map((method) => (tested === "alone" ? method.alone : method));
+  const lines = domain.methods.map((method, i) =>
+    lineOf({ ...method, ...told[i] }, statistic, shown[i] && told[i] !== null));
   const visible = lines.filter((line) => line.shown);
   return scoreSpec(domain, lines, visible.length ? visible : lines, scale);
 }

@@ -67,7 +67,7 @@ function buildNav() {
 for (const section of document.querySelectorAll("section.domain")) {
   const domain = report.domains[section.dataset.domain];
   const shown = domain.methods.map(({ hidden }) => !hidden);
-  const board = { domain, shown, statistic: "mean", scale: "linear", changed: [] };
+  const board = { domain, shown, tested: "with", statistic: "mean", scale: "linear", changed: [] };
   buildCurves(section, board);
   buildSummary(section, domain);
   buildBelief(section, domain.belief);

@@ -1,0 +1,88 @@
+"""The directive `kinds`: what methods reached with each kind of advice, and the bars.
+
+`kinds mars follow` prints a row for each domain of the folder of runs, then every claim
+with its answer. Where nothing was run yet, it says so.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from published import Table, check_names, grid, in_two_lines
+from sphinx.application import Sphinx
+
+from policymix.environments.registry import GROUPS
+from policymix.experiments.reproduce import NOTE, command_of
+from policymix.reports.analysis import measure
+from policymix.reports.claims import claims
+from policymix.reports.report import TABLE
+from policymix.reports.results import Results, read_results
+from policymix.reports.verdicts import show
+from policymix.storage.runs import FACTS, find_runs
+
+GROUP = "advice"
+FOLDER = f"results/{GROUP}"
+"""Beside the pages' folder."""
+
+
+def kinds_tables(place: Path, names: Sequence[str]) -> str:
+    """Markdown: areas and ends by domain and method, then the claims."""
+    if not (place / NOTE).exists():
+        return f"*Not run yet:* `policymix reproduce {GROUP} --out {FOLDER}`"
+    found = {results.domain: results for results in read_results(place)}
+    everything = [found[name] for name in GROUPS[GROUP] if name in found]
+    rows = [[first_cell(results), *cells_of(results, names)] for results in everything]
+    header = ["area <br>end", *(f"`{name}`" for name in names)]
+    answers = [
+        [results.title, verdict.claim, f"**{verdict.answer}**", verdict.sentence]
+        for results in everything
+        for verdict in claims(results, everything)
+    ]
+    return "\n".join(
+        [
+            *grid(header, rows),
+            "",
+            f"`{command_of(place)}`",
+            "",
+            *grid(["", "claim", "answer", "figures"], answers),
+        ]
+    )
+
+
+def first_cell(results: Results) -> str:
+    """Which kind it is, and what scores count."""
+    facts = results.facts
+    return (
+        f"{results.title} <br>({facts['measure']}, {facts['better']} is better, "
+        f"{facts['trials']} trials of {facts['settings']['steps']:,} samples)"
+    )
+
+
+def cells_of(results: Results, names: Sequence[str]) -> list[str]:
+    """Area and end of each method."""
+    table = {row.method: row for row in measure(results)}
+    check_names(names, list(table), "run of")
+    return [
+        f"{in_two_lines(show(table[name].area))} <br>"
+        f"{in_two_lines(show(table[name].end))}"
+        for name in names
+    ]
+
+
+class KindsTables(Table):
+    """What methods reached with imperfect advice."""
+
+    required_arguments = 1
+
+    def make(self, names: Sequence[str]) -> str:
+        """From the folder of runs."""
+        place = Path(self.env.srcdir).parent / FOLDER
+        runs = [folder / FACTS for folder in find_runs(place)]
+        self.note([place / NOTE, place / TABLE, *runs])
+        return kinds_tables(place, names)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Tell Sphinx."""
+    app.add_directive("kinds", KindsTables)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

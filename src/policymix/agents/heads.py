@@ -1,0 +1,183 @@
+"""Several value functions of one kind, learned side by side from the same transitions.
+
+All of them speak in rewards; `unit` is the spread of returns, by which a network's
+outputs are multiplied and the first doubt of a table is measured.
+"""
+
+import abc
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from policymix.agents.dqn import DQN, DQNState
+from policymix.core.kernels import as_float
+from policymix.core.networks import MLP, init_mlp
+from policymix.core.types import Key, Observation, Scalar
+
+State = TypeVar("State")
+Values = Float[Array, "heads actions"]
+
+
+class AbstractHeads(eqx.Module, Generic[State]):
+    """Every state has a leading axis: one entry for each head."""
+
+    @property
+    @abc.abstractmethod
+    def outputs(self) -> int:
+        """Values in a state."""
+
+    @abc.abstractmethod
+    def init(self, key: Key, count: int) -> State:
+        """Heads that differ."""
+
+    @abc.abstractmethod
+    def values(self, state: State, unit: Scalar, obs: Observation) -> Values:
+        """Q(s, ·) of every head."""
+
+    def tried(self, state: State, obs: Observation) -> Float[Array, " actions"]:
+        """Which actions were ever taught here; a network generalises to all."""
+        del state, obs
+        return jnp.ones(self.outputs)
+
+    @abc.abstractmethod
+    def older(self, state: State, unit: Scalar, obs: Observation) -> Values:
+        """The same by the copies that targets are made of."""
+
+    @abc.abstractmethod
+    def fit(
+        self,
+        state: State,
+        unit: Scalar,
+        obs: Any,
+        targets: Float[Array, "batch heads outputs"],
+        taught: Float[Array, "batch outputs"],
+    ) -> tuple[State, Scalar]:
+        """Move every head towards its targets, each as far as it is taught."""
+
+    @abc.abstractmethod
+    def refresh(self, state: State) -> State:
+        """Between chunks of steps."""
+
+
+class NetworkHeads(AbstractHeads[DQNState]):
+    """Independent networks."""
+
+    learner: DQN
+
+    @property
+    def outputs(self) -> int:
+        return self.learner.outputs
+
+    def init(self, key: Key, count: int) -> DQNState:
+        """Their last layers are zero: nothing is better than anything else yet."""
+
+        def one(key: Key) -> DQNState:
+            network = init_mlp(key, self.learner.sizes)
+            *others, last = network.weights
+            return self.learner.begin(MLP((*others, 0.0 * last), network.biases))
+
+        return jax.vmap(one)(jax.random.split(key, count))
+
+    def values(self, state: DQNState, unit: Scalar, obs: Observation) -> Values:
+        return unit * jax.vmap(self.learner.values, (0, None))(state, obs)
+
+    def older(self, state: DQNState, unit: Scalar, obs: Observation) -> Values:
+        encoded = self.learner.encoder(obs)
+        return unit * jax.vmap(lambda network: network(encoded))(state.target)
+
+    def fit(
+        self,
+        state: DQNState,
+        unit: Scalar,
+        obs: Any,
+        targets: Float[Array, "batch heads outputs"],
+        taught: Float[Array, "batch outputs"],
+    ) -> tuple[DQNState, Scalar]:
+        state, losses = jax.vmap(self.learner.fit, (0, None, 1, None))(
+            state, obs, targets / unit, taught
+        )
+        return state, jnp.mean(losses)
+
+    def refresh(self, state: DQNState) -> DQNState:
+        return jax.vmap(self.learner.refresh)(state)
+
+
+class HeadTables(NamedTuple):
+    """Entries, and the doubts about them, of which less and less is left."""
+
+    entries: Float[Array, "heads states outputs"]
+    doubts: Float[Array, "heads states outputs"]
+    """In units."""
+    left: Float[Array, "states outputs"]
+    """Share of what was there before the first lesson."""
+
+
+class TableHeads(AbstractHeads[HeadTables]):
+    """HeadTables that disagree about what was hardly ever tried.
+
+    Args:
+        num_states: rows of each table.
+        num_outputs: its columns.
+        learning_rate: α, the step towards the target of a new transition. Towards
+            those of remembered ones it is α²: who trusts a single target little should
+            not repeat it until it is believed.
+        initial: what is expected before the first lesson …
+        doubt: … give or take so many units.
+    """
+
+    num_states: int = eqx.field(static=True)
+    num_outputs: int = eqx.field(static=True)
+    learning_rate: Scalar = eqx.field(converter=as_float, default=0.8)
+    initial: Scalar = eqx.field(converter=as_float, default=0.0)
+    doubt: Scalar = eqx.field(converter=as_float, default=4.0)
+
+    @property
+    def outputs(self) -> int:
+        return self.num_outputs
+
+    def init(self, key: Key, count: int) -> HeadTables:
+        shape = (self.num_states, self.num_outputs)
+        entries = jnp.full((count, *shape), self.initial)
+        doubts = self.doubt * jax.random.normal(key, (count, *shape))
+        return HeadTables(entries, doubts, jnp.ones(shape))
+
+    def values(self, state: HeadTables, unit: Scalar, obs: Int[Array, ""]) -> Values:
+        doubts = state.left[obs][None] * state.doubts[:, obs]
+        return state.entries[:, obs] + unit * doubts
+
+    def tried(self, state: HeadTables, obs: Int[Array, ""]) -> Float[Array, " actions"]:
+        return (state.left[obs] < 1.0).astype(float)
+
+    def older(self, state: HeadTables, unit: Scalar, obs: Int[Array, ""]) -> Values:
+        return self.values(state, unit, obs)
+
+    def fit(
+        self,
+        state: HeadTables,
+        unit: Scalar,
+        obs: Any,
+        targets: Float[Array, "batch heads outputs"],
+        taught: Float[Array, "batch outputs"],
+    ) -> tuple[HeadTables, Scalar]:
+        """Row after row; the first is new, the others are remembered."""
+
+        def one(
+            state: HeadTables, row: tuple[Array, Array, Array, Array]
+        ) -> tuple[HeadTables, Scalar]:
+            obs, target, taught, rate = row
+            error = taught[None] * (target - state.entries[:, obs])
+            entries = state.entries.at[:, obs].add(rate * error)
+            left = state.left.at[obs].multiply(1.0 - rate * taught)
+            state = HeadTables(entries, state.doubts, left)
+            return state, jnp.sum(jnp.square(error / unit))
+
+        rates = jnp.full(len(taught), self.learning_rate**3)
+        rates = rates.at[0].set(self.learning_rate)
+        state, losses = jax.lax.scan(one, state, (obs, targets, taught, rates))
+        return state, jnp.mean(losses)
+
+    def refresh(self, state: HeadTables) -> HeadTables:
+        return state

@@ -1,0 +1,213 @@
+"""MARS that learns: its own values, judges of them, and a student of what comes of it.
+
+In every state there are two candidates: the own action, which own values like best, and
+the advised one. The judges say by how much the own action is better, and it is taken
+where they are sure of it: where the mean of that difference is more than β of its
+deviations. They learn what this very rule earns, so they begin with the worth of the
+advice and rise as the rule departs from it. The student imitates whatever is best so
+far and needs no source.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from policymix.agents.base import AbstractAgent, Experience, Uniforms, anything
+from policymix.agents.heads import AbstractHeads
+from policymix.core.kernels import as_float
+from policymix.core.returns import Returns, no_returns, note_reward, spread
+from policymix.core.types import (
+    DiscreteAction,
+    Key,
+    Observation,
+    Real,
+    Scalar,
+    Transition,
+)
+
+
+class JudgedState(NamedTuple):
+    """Heads of all three kinds, and the returns that say in which unit they speak."""
+
+    own: Any
+    judges: Any
+    student: Any
+    returns: Returns
+
+
+def sure(lead: Float[Array, " judges"], caution: Real) -> Bool[Array, ""]:
+    """Whether all doubt is removed: the mean is more than β deviations above zero."""
+    return jnp.mean(lead) > caution * jnp.std(lead, ddof=1)
+
+
+def rule(
+    own: Float[Array, " actions"],
+    judged: Float[Array, "judges actions"],
+    tried: Float[Array, " actions"],
+    phi: Float[Array, " actions"],
+    caution: Real,
+) -> Int[Array, ""]:
+    """The own action where the judges are sure of it, else the advised one.
+
+    Args:
+        own: values that pick the own action.
+        judged: values by every judge.
+        tried: actions that the judges know; nobody is sure of another.
+        phi: Φ(s, ·). Where less than half of the belief is with sources, there is no
+            advice.
+        caution: β.
+    """
+    mine, advised = jnp.argmax(own), jnp.argmax(phi)
+    proved = sure(judged[:, mine] - judged[:, advised], caution)
+    proved &= (tried[mine] > 0.0) & (tried[advised] > 0.0)
+    return jnp.where(proved | (jnp.sum(phi) < 0.5), mine, advised)
+
+
+class Judged(AbstractAgent[JudgedState]):
+    """The agent of `mars`.
+
+    Args:
+        own: values that pick the own action.
+        heads: values of the judges.
+        student: preferences of what is to be imitated.
+        discount: γ.
+        own_heads: the own values are the mean of so many.
+        judges: how many there are.
+        caution: β.
+    """
+
+    own: AbstractHeads
+    heads: AbstractHeads
+    student: AbstractHeads
+    discount: Scalar = eqx.field(converter=as_float)
+    own_heads: int = eqx.field(static=True, default=4)
+    judges: int = eqx.field(static=True, default=4)
+    caution: Scalar = eqx.field(converter=as_float, default=1.5)
+
+    @property
+    def replays(self) -> bool:
+        return True
+
+    def init(self, key: Key) -> JudgedState:
+        own, judges, student = jax.random.split(key, 3)
+        return JudgedState(
+            self.own.init(own, self.own_heads),
+            self.heads.init(judges, self.judges),
+            self.student.init(student, 1),
+            no_returns(),
+        )
+
+    def own_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
+        """The mean of the own heads."""
+        return jnp.mean(self.own.values(state.own, spread(state.returns), obs), 0)
+
+    def ruled(
+        self, state: JudgedState, obs: Observation, phi: Float[Array, " actions"]
+    ) -> Int[Array, ""]:
+        """What the rule does."""
+        judged = self.heads.values(state.judges, spread(state.returns), obs)
+        tried = self.heads.tried(state.judges, obs)
+        return rule(self.own_values(state, obs), judged, tried, phi, self.caution)
+
+    def preferences(
+        self,
+        state: JudgedState,
+        obs: Observation,
+        phi: Float[Array, " actions"],
+        way: Int[Array, ""],
+    ) -> Float[Array, " actions"]:
+        """What one of the three ways to behave prefers: advice, rule, own values."""
+        own = self.own_values(state, obs)
+        ruled = jax.nn.one_hot(self.ruled(state, obs, phi), phi.size)
+        advice = jnp.where(jnp.sum(phi) < 0.5, own, phi)
+        return jnp.stack([advice, ruled, own])[way]
+
+    def action_values(
+        self, state: JudgedState, obs: Observation, advice: Float[Array, "n actions"]
+    ) -> Float[Array, " actions"]:
+        del advice
+        return self.own_values(state, obs)
+
+    def alone_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
+        """The student's preferences."""
+        return self.student.values(state.student, jnp.ones(()), obs)[0]
+
+    def act(
+        self,
+        state: JudgedState,
+        obs: Observation,
+        advice: Float[Array, "n actions"],
+        preferences: Float[Array, " actions"],
+        option: Int[Array, ""],
+        epsilon: Real,
+        uniforms: Uniforms,
+    ) -> tuple[DiscreteAction, Int[Array, ""]]:
+        """The action that is preferred most, or any with probability ε."""
+        del state, obs, advice
+        explores = uniforms.explore < epsilon
+        some = anything(uniforms, self.heads.outputs)
+        return jnp.where(explores, some, jnp.argmax(preferences)), option
+
+    def targets(
+        self, state: JudgedState, step: Transition, next_phi: Float[Array, " actions"]
+    ) -> tuple[Float[Array, " own"], Float[Array, " judges"]]:
+        """Targets r + γ Q⁻(s', a'), where a' is the best own action or the rule's."""
+        unit, obs = spread(state.returns), step.next_obs
+        own = jnp.mean(self.own.values(state.own, unit, obs), axis=0)
+        older_own = self.own.older(state.own, unit, obs)
+        older_judges = self.heads.older(state.judges, unit, obs)
+        tried = self.heads.tried(state.judges, obs)
+        ruled = rule(own, older_judges, tried, next_phi, self.caution)
+        goes_on = self.discount * (1.0 - step.terminated)
+        return (
+            step.reward + goes_on * older_own[:, jnp.argmax(own)],
+            step.reward + goes_on * older_judges[:, ruled],
+        )
+
+    def update(
+        self, state: JudgedState, experience: Experience
+    ) -> tuple[JudgedState, Scalar]:
+        """All heads learn from the same batch."""
+        batch, latest = experience.batch, experience.latest
+        assert latest is not None
+        assert experience.phi is not None
+        assert experience.next_phi is not None
+        assert experience.best is not None
+        returns = note_reward(
+            state.returns,
+            latest.reward,
+            latest.terminated | latest.truncated,
+            self.discount,
+        )
+        state = state._replace(returns=returns)
+        unit = spread(returns)
+        own, judged = jax.vmap(self.targets, (None, 0, 0))(
+            state, batch, experience.next_phi
+        )
+        taught = jax.nn.one_hot(batch.action, self.heads.outputs)
+        taken = jax.vmap(self.preferences, (None, 0, 0, None))(
+            state, batch.obs, experience.phi, experience.best
+        )
+        lesson = jax.nn.one_hot(jnp.argmax(taken, axis=1), self.heads.outputs)
+        owned, loss = self.own.fit(
+            state.own, unit, batch.obs, own[..., None] * taught[:, None], taught
+        )
+        judges, judging = self.heads.fit(
+            state.judges, unit, batch.obs, judged[..., None] * taught[:, None], taught
+        )
+        student, learning = self.student.fit(
+            state.student,
+            jnp.ones(()),
+            batch.obs,
+            lesson[:, None],
+            jnp.ones_like(lesson),
+        )
+        return JudgedState(owned, judges, student, returns), loss + judging + learning
+
+    def refresh(self, state: JudgedState) -> JudgedState:
+        return state._replace(
+            own=self.own.refresh(state.own), judges=self.heads.refresh(state.judges)
+        )

@@ -1,0 +1,84 @@
+"""Three ways to behave, and who is best: a contest that `mars` holds all the time."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from policymix.core.kernels import as_float
+from policymix.core.types import Scalar
+from policymix.methods.behaviours import BehaviourState, Epsilon
+from policymix.methods.leaders import AbstractLeader, credit, first_of
+
+FOLLOW, RULE, OWN, EXPLORE, AROUND = range(5)
+"""Arms: the advice, the rule, the own values; the own values and the best of the three
+while exploring."""
+PORTIONS = np.array([1.0, 1.0, 1.0, 2.0, 1.0])
+"""Of the steps: half of them are led by the own values."""
+AROUND_MOST = 0.1
+"""The most that is explored around what is best."""
+
+
+class Rivals(AbstractLeader):
+    """All lead in turn, and returns say who is best.
+
+    Half of the steps belong to the own values, most of them explore as if there were no
+    sources: no advice, however bad, can keep one from learning. In the first three arms
+    nothing is explored, so their returns are those that a test would have.
+
+    Args:
+        advised: whether advice counts.
+        keep: how much of an arm's past returns counts after each of its episodes. All
+            but the advice are learning, so what was long ago says little.
+    """
+
+    advised: Float[Array, " arms"] = eqx.field(
+        converter=as_float, default=(1.0, 1.0, 0.0, 0.0, 1.0)
+    )
+    keep: Scalar = eqx.field(converter=as_float, default=0.5)
+
+    def way(self, state: BehaviourState) -> Int[Array, ""]:
+        """Which of the three ways leads this episode."""
+        ways: list[Any] = [FOLLOW, RULE, OWN, OWN, self.best(state)]
+        return jnp.stack([jnp.asarray(way) for way in ways])[state.arm]
+
+    def explored(self, state: BehaviourState, epsilon: Epsilon) -> Scalar:
+        """ε falls with the number of episodes in which the own values explored."""
+        own = epsilon(state.tries[EXPLORE].astype(int))
+        around = jnp.minimum(own, AROUND_MOST)
+        zero = jnp.zeros_like(own)
+        return jnp.stack([zero, zero, zero, own, around])[state.arm]
+
+    def best(self, state: BehaviourState) -> Int[Array, ""]:
+        """The way with the highest mean; of equals the first, and advice if in doubt.
+
+        One return is none: nobody is best who has led a single episode, but the advice.
+        """
+        known = (state.tries > 1.0) | first_of(state)
+        means = jnp.where(known, state.means, -jnp.inf)
+        return jnp.argmax(means[:EXPLORE])
+
+    def pick(
+        self, state: BehaviourState, epsilon: Scalar, uniforms: Float[Array, " arms"]
+    ) -> Int[Array, ""]:
+        """The arm that is furthest behind its share of the steps."""
+        del epsilon, uniforms
+        return jnp.argmin(state.steps / PORTIONS)
+
+    def remember(
+        self,
+        state: BehaviourState,
+        reward: Scalar,
+        ended: Bool[Array, ""],
+        epsilon: Scalar,
+        uniforms: Float[Array, " arms"],
+    ) -> BehaviourState:
+        """An arm's past fades with its own episodes, not with those of others."""
+        going = state._replace(elapsed=state.elapsed + 1, total=state.total + reward)
+        led = jnp.arange(state.steps.size) == state.arm
+        over = credit(state, going.total, jnp.where(led, self.keep, 1.0), 1.0)
+        over = over._replace(arm=self.pick(over, epsilon, uniforms))
+        return jax.tree.map(lambda a, b: jnp.where(ended, a, b), over, going)

@@ -1,0 +1,49 @@
+"""What a trial does in a test: nothing at random and, if asked, without its sources."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from policymix.agents.base import AbstractLearner
+from policymix.core.types import DiscreteAction, Observation
+from policymix.training.step import LearningSetup, Trial, preferences
+
+
+def greedy(
+    setup: LearningSetup, trial: Trial, obs: Observation, alone: bool = False
+) -> DiscreteAction:
+    """The action in one state.
+
+    Args:
+        setup: who acts.
+        trial: what it has learned; the arm that proved best decides.
+        obs: the state.
+        alone: act on the agent's own values: no source is asked, no Φ is added.
+    """
+    if alone:
+        return jnp.argmax(setup.agent.alone_values(trial.agent, obs))
+    advice, arm = setup.advise(obs), setup.method.leader.best(trial.behaviour)
+    phi = setup.phi(trial, obs, advice)
+    return jnp.argmax(preferences(setup, trial, obs, advice, phi, arm))
+
+
+def greedy_in(
+    setup: LearningSetup, trial: Trial, rows: Array, alone: bool = False
+) -> Int[Array, " rows"]:
+    """The same in each of many states."""
+    return jax.vmap(partial(greedy, setup, trial, alone=alone))(rows)
+
+
+def asks_sources(setup: LearningSetup) -> bool:
+    """Whether the policy that is tested needs its sources.
+
+    Where sources only lead exploration or shape the reward, it acts on the agent's own
+    values as it is.
+    """
+    if setup.experts is None:
+        return False
+    method = setup.method
+    adds_phi = float(method.form.decision * method.scale) != 0.0
+    return adds_phi or not isinstance(setup.agent, AbstractLearner)

@@ -34,12 +34,13 @@ def test_with_exact_values_the_rule_is_nowhere_worse_than_the_mixture():
     for _ in range(1_000):
         task, policy = random_task(rng), rng.integers(ACTIONS, size=STATES)
         first = values_of(task, policy, GAMMA)
-        for _ in range(4):
+        for _ in range(8):
             exact = action_values(task, policy)
             policy = np.asarray(decide(exact, policy))
             reached = values_of(task, policy, GAMMA)
             assert np.all(reached >= first - 1e-4)
-    assert np.max(solve(task, GAMMA).values - reached) < 1e-3
+        # Repeated, it is policy iteration, which settles on the optimum.
+        assert np.max(solve(task, GAMMA).values - values_of(task, policy, GAMMA)) < 1e-3
 
 
 def ruled_on_all(exact, advised):

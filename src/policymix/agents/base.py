@@ -69,7 +69,6 @@ class AbstractAgent(eqx.Module, Generic[State]):
     def alone_values(self, state: State, obs: Observation) -> Float[Array, " actions"]:
         """The same without any source: what the agent itself has learned."""
 
-    @abc.abstractmethod
     def act(
         self,
         state: State,
@@ -80,7 +79,7 @@ class AbstractAgent(eqx.Module, Generic[State]):
         epsilon: Real,
         uniforms: Uniforms,
     ) -> tuple[DiscreteAction, Int[Array, ""]]:
-        """An action, and the option that goes on from here.
+        """The action that is preferred most, or any with probability ε; and its option.
 
         Args:
             state: the agent's.
@@ -91,6 +90,10 @@ class AbstractAgent(eqx.Module, Generic[State]):
             epsilon: share of random actions.
             uniforms: for all that is left to chance.
         """
+        del state, obs, advice
+        some = anything(uniforms, preferences.size)
+        explores = uniforms.explore < epsilon
+        return jnp.where(explores, some, jnp.argmax(preferences)), option
 
     @abc.abstractmethod
     def update(self, state: State, experience: Experience) -> tuple[State, Scalar]:
@@ -155,22 +158,6 @@ class AbstractLearner(AbstractAgent[State]):
     def alone_values(self, state: State, obs: Observation) -> Float[Array, " actions"]:
         """Q(s, ·)."""
         return self.values(state, obs)
-
-    def act(
-        self,
-        state: State,
-        obs: Observation,
-        advice: Float[Array, "n actions"],
-        preferences: Float[Array, " actions"],
-        option: Int[Array, ""],
-        epsilon: Real,
-        uniforms: Uniforms,
-    ) -> tuple[DiscreteAction, Int[Array, ""]]:
-        """The action that is preferred most, or any with probability ε."""
-        del state, obs, advice
-        greedy = jnp.argmax(preferences)
-        explores = uniforms.explore < epsilon
-        return jnp.where(explores, anything(uniforms, self.outputs), greedy), option
 
     def target(self, state: State, step: Transition, shaping: Shaping | None) -> Scalar:
         """The target r + γ Q⁻(s', a'), shaped or not; no future after an end."""

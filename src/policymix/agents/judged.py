@@ -15,12 +15,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from policymix.agents.base import AbstractAgent, Experience, Uniforms, anything
+from policymix.agents.base import AbstractAgent, Experience
 from policymix.agents.heads import AbstractHeads
 from policymix.core.kernels import as_float
 from policymix.core.returns import Returns, no_returns, note_reward, spread
 from policymix.core.types import (
-    DiscreteAction,
     Key,
     Observation,
     Real,
@@ -134,22 +133,6 @@ class Judged(AbstractAgent[JudgedState]):
     def alone_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
         """The student's preferences."""
         return self.student.values(state.student, jnp.ones(()), obs)[0]
-
-    def act(
-        self,
-        state: JudgedState,
-        obs: Observation,
-        advice: Float[Array, "n actions"],
-        preferences: Float[Array, " actions"],
-        option: Int[Array, ""],
-        epsilon: Real,
-        uniforms: Uniforms,
-    ) -> tuple[DiscreteAction, Int[Array, ""]]:
-        """The action that is preferred most, or any with probability ε."""
-        del state, obs, advice
-        explores = uniforms.explore < epsilon
-        some = anything(uniforms, self.heads.outputs)
-        return jnp.where(explores, some, jnp.argmax(preferences)), option
 
     def targets(
         self, state: JudgedState, step: Transition, next_phi: Float[Array, " actions"]

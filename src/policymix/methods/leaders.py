@@ -32,9 +32,11 @@ class AbstractLeader(eqx.Module):
     ) -> Int[Array, ""]:
         """The arm that leads the next episode."""
 
-    def shares(self, epsilon: Scalar) -> tuple[Real, Real]:
+    def shares(
+        self, state: BehaviourState, epsilon: Scalar
+    ) -> tuple[Real | Float[Array, " arms"], Real]:
         """How much of the past counts on, and how much the episode that has ended."""
-        del epsilon
+        del state, epsilon
         return 1.0, 1.0
 
     def way(self, state: BehaviourState) -> Int[Array, ""]:
@@ -72,7 +74,7 @@ class AbstractLeader(eqx.Module):
     ) -> BehaviourState:
         """Count a step; at the end of an episode credit its arm and pick the next."""
         going = state._replace(elapsed=state.elapsed + 1, total=state.total + reward)
-        over = credit(state, going.total, *self.shares(epsilon))
+        over = credit(state, going.total, *self.shares(state, epsilon))
         over = over._replace(arm=self.pick(over, epsilon, uniforms))
         return jax.tree.map(lambda a, b: jnp.where(ended, a, b), over, going)
 
@@ -134,8 +136,9 @@ class Gate(AbstractLeader):
         waits = (epsilon > self.patience) | (state.episode < self.start)
         return jnp.where(waits, 0, picked)
 
-    def shares(self, epsilon: Scalar) -> tuple[Real, Real]:
+    def shares(self, state: BehaviourState, epsilon: Scalar) -> tuple[Real, Real]:
         """The past fades; an episode of random actions says nothing of its arm."""
+        del state
         return self.keep, jnp.maximum(1.0 - epsilon, 1e-3)
 
 

@@ -3,15 +3,14 @@
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from policymix.core.kernels import as_float
-from policymix.core.types import Scalar
+from policymix.core.types import Real, Scalar
 from policymix.methods.behaviours import BehaviourState, Epsilon
-from policymix.methods.leaders import AbstractLeader, credit, first_of
+from policymix.methods.leaders import AbstractLeader, first_of
 
 FOLLOW, RULE, OWN, EXPLORE, AROUND = range(5)
 """Arms: the advice, the rule, the own values; the own values and the best of the three
@@ -68,17 +67,10 @@ class Rivals(AbstractLeader):
         del epsilon, uniforms
         return jnp.argmin(state.steps / PORTIONS)
 
-    def remember(
-        self,
-        state: BehaviourState,
-        reward: Scalar,
-        ended: Bool[Array, ""],
-        epsilon: Scalar,
-        uniforms: Float[Array, " arms"],
-    ) -> BehaviourState:
+    def shares(
+        self, state: BehaviourState, epsilon: Scalar
+    ) -> tuple[Float[Array, " arms"], Real]:
         """An arm's past fades with its own episodes, not with those of others."""
-        going = state._replace(elapsed=state.elapsed + 1, total=state.total + reward)
+        del epsilon
         led = jnp.arange(state.steps.size) == state.arm
-        over = credit(state, going.total, jnp.where(led, self.keep, 1.0), 1.0)
-        over = over._replace(arm=self.pick(over, epsilon, uniforms))
-        return jax.tree.map(lambda a, b: jnp.where(ended, a, b), over, going)
+        return jnp.where(led, self.keep, 1.0), 1.0

@@ -1,5 +1,6 @@
 """Advice, rule and own values: who leads how much, and who is best."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -7,6 +8,7 @@ from policymix.methods.behaviours import Epsilon
 from policymix.methods.rivals import (
     AROUND,
     AROUND_MOST,
+    BEATEN,
     EXPLORE,
     FOLLOW,
     OWN,
@@ -17,6 +19,7 @@ from policymix.methods.rivals import (
 
 RIVALS = Rivals()
 NOTHING = jnp.zeros(5)
+REMEMBER = jax.jit(RIVALS.remember)
 
 
 def played(returns, lengths, episodes):
@@ -27,9 +30,7 @@ def played(returns, lengths, episodes):
         for step in range(lengths[arm]):
             last = step == lengths[arm] - 1
             reward = jnp.asarray(returns[arm] if last else 0.0)
-            state = RIVALS.remember(
-                state, reward, jnp.asarray(last), jnp.zeros(()), NOTHING
-            )
+            state = REMEMBER(state, reward, jnp.asarray(last), jnp.zeros(()), NOTHING)
     return state
 
 
@@ -42,6 +43,26 @@ def test_steps_are_shared_out_whatever_the_length_of_episodes():
 
 def test_half_of_the_steps_are_led_by_the_own_values():
     assert PORTIONS[[OWN, EXPLORE]].sum() == PORTIONS.sum() / 2
+
+
+def test_who_is_beaten_by_a_learner_leads_less_and_never_who_is_beaten_by_advice():
+    advice, own = ([9.0, 1.0, 1.0, 0.0, 0.0], [1.0, 2.0, 3.0, 0.0, 0.0])
+    np.testing.assert_allclose(RIVALS.portions(played(advice, [2] * 5, 30)), PORTIONS)
+    state = played(own, [7, 1, 3, 2, 5], 600)
+    portions = PORTIONS * [BEATEN, BEATEN, 1.0, 1.0, 1.0]
+    np.testing.assert_allclose(
+        state.steps / state.steps.sum(), portions / portions.sum(), atol=0.02
+    )
+    assert portions[[OWN, EXPLORE]].sum() >= portions.sum() / 2
+
+
+def test_the_memory_grows_with_the_episodes_of_an_arm():
+    state = RIVALS.init()._replace(tries=jnp.array([0.0, 12.0, 36.0, 0.0, 0.0]))
+    keeps = [
+        RIVALS.shares(state._replace(arm=jnp.asarray(arm)), jnp.zeros(()))[0][arm]
+        for arm in (FOLLOW, RULE, OWN)
+    ]
+    np.testing.assert_allclose(keeps, [1 / 2, 1 / 2, 3 / 4])
 
 
 def test_the_best_has_the_highest_mean_and_advice_wins_ties():

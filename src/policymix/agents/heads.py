@@ -122,7 +122,7 @@ class TableHeads(AbstractHeads[HeadTables]):
         num_states: rows of each table.
         num_outputs: its columns.
         learning_rate: α, the step towards the target of a new transition. Towards
-            those of remembered ones it is α²: who trusts a single target little should
+            those of remembered ones it is α³: who trusts a single target little should
             not repeat it until it is believed.
         initial: what is expected before the first lesson …
         doubt: … give or take so many units.

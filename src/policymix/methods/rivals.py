@@ -16,7 +16,12 @@ FOLLOW, RULE, OWN, EXPLORE, AROUND = range(5)
 """Arms: the advice, the rule, the own values; the own values and the best of the three
 while exploring."""
 PORTIONS = np.array([1.0, 1.0, 1.0, 2.0, 1.0])
-"""Of the steps: half of them are led by the own values."""
+"""Of the steps, while advice is best: half of them are led by the own values."""
+BEATEN = 0.2
+"""Of its portion is left to a way that one of the learned ways has beaten."""
+RECENT = 1.0 / 12.0
+"""Of an arm's episodes count, but at least two: all but the advice are learning, so
+what was long ago says little; what a noisy task returns once says little, too."""
 AROUND_MOST = 0.1
 """The most that is explored around what is best."""
 
@@ -24,20 +29,18 @@ AROUND_MOST = 0.1
 class Rivals(AbstractLeader):
     """All lead in turn, and returns say who is best.
 
-    Half of the steps belong to the own values, most of them explore as if there were no
-    sources: no advice, however bad, can keep one from learning. In the first three arms
-    nothing is explored, so their returns are those that a test would have.
+    At least half of the steps belong to the own values, most of them explore as if
+    there were no sources: no advice, however bad, can keep one from learning. In the
+    first three arms nothing is explored, so their returns are those that a test would
+    have.
 
     Args:
         advised: whether advice counts.
-        keep: how much of an arm's past returns counts after each of its episodes. All
-            but the advice are learning, so what was long ago says little.
     """
 
     advised: Float[Array, " arms"] = eqx.field(
         converter=as_float, default=(1.0, 1.0, 0.0, 0.0, 1.0)
     )
-    keep: Scalar = eqx.field(converter=as_float, default=0.5)
 
     def way(self, state: BehaviourState) -> Int[Array, ""]:
         """Which of the three ways leads this episode."""
@@ -65,7 +68,13 @@ class Rivals(AbstractLeader):
     ) -> Int[Array, ""]:
         """The arm that is furthest behind its share of the steps."""
         del epsilon, uniforms
-        return jnp.argmin(state.steps / PORTIONS)
+        return jnp.argmin(state.steps / self.portions(state))
+
+    def portions(self, state: BehaviourState) -> Float[Array, " arms"]:
+        """Who is beaten leads less; advice that is best keeps nobody from learning."""
+        arms, best = jnp.arange(PORTIONS.size), self.best(state)
+        beaten = (arms < EXPLORE) & (arms != best) & (best != FOLLOW)
+        return jnp.where(beaten, BEATEN * PORTIONS, PORTIONS)
 
     def shares(
         self, state: BehaviourState, epsilon: Scalar
@@ -73,4 +82,5 @@ class Rivals(AbstractLeader):
         """An arm's past fades with its own episodes, not with those of others."""
         del epsilon
         led = jnp.arange(state.steps.size) == state.arm
-        return jnp.where(led, self.keep, 1.0), 1.0
+        window = jnp.maximum(1.0, RECENT * state.tries)
+        return jnp.where(led, window / (1.0 + window), 1.0), 1.0

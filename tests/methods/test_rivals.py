@@ -1,6 +1,6 @@
 """Advice, rule and own values: who leads how much, and who is best."""
 
-import jax
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
@@ -19,7 +19,7 @@ from policymix.methods.rivals import (
 
 RIVALS = Rivals()
 NOTHING = jnp.zeros(5)
-REMEMBER = jax.jit(RIVALS.remember)
+REMEMBER = eqx.filter_jit(Rivals.remember)
 
 
 def played(returns, lengths, episodes):
@@ -30,7 +30,9 @@ def played(returns, lengths, episodes):
         for step in range(lengths[arm]):
             last = step == lengths[arm] - 1
             reward = jnp.asarray(returns[arm] if last else 0.0)
-            state = REMEMBER(state, reward, jnp.asarray(last), jnp.zeros(()), NOTHING)
+            state = REMEMBER(
+                RIVALS, state, reward, jnp.asarray(last), jnp.zeros(()), NOTHING
+            )
     return state
 
 

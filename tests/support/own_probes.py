@@ -22,6 +22,7 @@ BRIEF = Settings(
     steps=200,
     evaluate_every=100,
     evaluation_episodes=2,
+    final_episodes=2,
     layers=(8,),
     mixture_layers=(8,),
     batch=16,

@@ -180,6 +180,7 @@ QUICK = Settings(
     steps=1_000,
     evaluate_every=100,
     evaluation_episodes=1,
+    final_episodes=1,
     discount=0.9,
     epsilon_start=0.3,
     epsilon_decay=1.0,

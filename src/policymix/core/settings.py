@@ -12,7 +12,9 @@ class Settings:
     evaluate_every: int = 1_000
     """Samples between two tests."""
     evaluation_episodes: int = 10
-    """Episodes of a test."""
+    """Episodes of a test; no other test and no other trial has their starts."""
+    final_episodes: int = 20
+    """Episodes of the last test, which says what was reached."""
     discount: float = 0.99
     """γ of the learner."""
     epsilon_start: float = 1.0

@@ -38,6 +38,7 @@ ORIGINS = {
     "steps": Origin("", 7),
     "evaluate_every": Origin("", 7),
     "evaluation_episodes": Origin("", 7),
+    "final_episodes": Origin("", 7),
     "discount": Origin("γ: discount factor"),
     "epsilon_start": Origin("ε: exploration probability"),
     "epsilon_decay": Origin("ε: exploration probability"),

@@ -31,6 +31,7 @@ LATER = {
     "concentration",
     "heads",
     "caution",
+    "final_episodes",
 }
 """Settings that older files do not have."""
 RETIRED = {"horizon"}

@@ -18,18 +18,20 @@ from jax.sharding import AxisType, Mesh
 from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Bool, Float, Int
 
-from policymix.core.types import Key, Keys, Observation
+from policymix.core.types import Key, Keys, Observation, TestKeys
 from policymix.environments.base import AbstractDomain
 from policymix.training.greedy import greedy, greedy_in
 from policymix.training.lockstep import (
     LEARNER,
     STARTS,
     STEPS,
+    TESTS,
     Carry,
     Draws,
     Plan,
     absorb,
     draw,
+    keys_for_tests,
     keys_of,
     lay_out,
     refresh,
@@ -119,9 +121,9 @@ class Evaluation(NamedTuple):
 
 
 def evaluate_trials(
-    world: World, trials: Trial, keys: Keys, alone: bool = False
+    world: World, trials: Trial, keys: TestKeys, alone: bool = False
 ) -> tuple[Array, Array]:
-    """Lengths and returns of greedy episodes: every trial from each of the keys."""
+    """Lengths and returns of greedy episodes, one from each of a trial's keys."""
     setup, domain = world
 
     def first(key: Key) -> Evaluation:
@@ -138,14 +140,11 @@ def evaluate_trials(
         after = Evaluation(obs, length, test.total + reward, over)
         return jax.tree.map(lambda a, b: jnp.where(test.over, a, b), test, after)
 
-    episodes = jax.vmap(one, (None, 0, 0))
-    step = jax.vmap(episodes, (0, 0, None))
-    count = trials.behaviour.episode.shape[0]
-    tests = jax.vmap(lambda _: jax.vmap(first)(keys))(jnp.arange(count))
+    step = jax.vmap(jax.vmap(one, (None, 0, 0)))
     tests = jax.lax.while_loop(
         lambda tests: ~jnp.all(tests.over),
         lambda tests: step(trials, tests, keys),
-        tests,
+        jax.vmap(jax.vmap(first))(keys),
     )
     return tests.length, tests.total
 
@@ -198,12 +197,12 @@ def _chunk(
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _evaluate(
-    mesh: Mesh, rest: World, alone: bool, arrays: World, trials: Trial, keys: Keys
+    mesh: Mesh, rest: World, alone: bool, arrays: World, trials: Trial, keys: TestKeys
 ) -> tuple[Array, Array]:
-    def call(arrays: World, trials: Trial, keys: Keys) -> tuple[Array, Array]:
+    def call(arrays: World, trials: Trial, keys: TestKeys) -> tuple[Array, Array]:
         return evaluate_trials(eqx.combine(arrays, rest), trials, keys, alone)
 
-    inputs = (WHOLE, SHARDED, WHOLE)
+    inputs = (WHOLE, SHARDED, SHARDED)
     return _shards(mesh, call, inputs, SHARDED)(arrays, trials, keys)
 
 
@@ -225,7 +224,7 @@ class CompiledShard(AbstractShard):
         world: who learns, and where.
         plan: numbers that shape the program.
         size: trials that it has room for; with one size, one program serves all shards.
-        test_seeds: seeds of the test episodes, the same in every test.
+        tests: test episodes that are played at a time.
         seeds: one for each trial.
         devices: where they run, as many on each.
     """
@@ -235,18 +234,18 @@ class CompiledShard(AbstractShard):
         world: World,
         plan: Plan,
         size: int,
-        test_seeds: Sequence[int],
+        tests: int,
         seeds: np.ndarray,
         devices: Sequence[Any],
     ):
         self._mesh = jax.make_mesh(
             (len(devices),), (AXIS,), devices=devices, axis_types=(AxisType.Auto,)
         )
-        self.count, self._plan = len(seeds), plan
+        self.count, self._plan, self._tests = len(seeds), plan, tests
         self._arrays, self._rest = eqx.partition(world, eqx.is_array)
         filled = jnp.asarray(np.resize(seeds, size))
         self._keys = tuple(keys_of(filled, use) for use in (STEPS, STARTS))
-        self._test_keys = keys_of(jnp.asarray(test_seeds), 0)
+        self._test_keys = keys_of(filled, TESTS)
         learners = keys_of(filled, LEARNER)
         self.carry = _start(
             self._mesh, self._rest, plan, self._arrays, learners, self._keys[1]
@@ -262,9 +261,12 @@ class CompiledShard(AbstractShard):
         rest, arrays = self._rest.setup, self._arrays.setup
         self.carry = refresh(rest, arrays, self.carry)
 
-    def evaluate(self, alone: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(
+        self, first: int = 0, alone: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         fixed = (self._mesh, self._rest, alone, self._arrays)
-        lengths, totals = _evaluate(*fixed, self.carry.trials, self._test_keys)
+        keys = keys_for_tests(self._test_keys, self.carry.written, first, self._tests)
+        lengths, totals = _evaluate(*fixed, self.carry.trials, keys)
         return np.asarray(lengths)[: self.count], np.asarray(totals)[: self.count]
 
     def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:

@@ -14,18 +14,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from policymix.core.types import Discrete, DiscreteAction, Keys
+from policymix.core.types import Discrete, DiscreteAction, Keys, TestKeys
 from policymix.environments.copies import HostTasks, Round
 from policymix.training.greedy import greedy_in
 from policymix.training.lockstep import (
     LEARNER,
     STEPS,
+    TESTS,
     Carry,
     Choices,
     Draws,
     Plan,
     absorb,
     draw,
+    keys_for_tests,
     keys_of,
     lay_out,
     refresh,
@@ -129,6 +131,16 @@ def _outcomes(setup: LearningSetup, told: Float[Array, "trials columns"]) -> Out
     )
 
 
+@jax.jit
+def _numbers(keys: TestKeys) -> Array:
+    return jax.vmap(jax.random.bits)(keys.ravel())
+
+
+def _seeds(keys: TestKeys) -> list[int]:
+    """Of environments; 32 bits each."""
+    return np.asarray(_numbers(keys)).tolist()
+
+
 class HostShard(AbstractShard):
     """Trials of a Gymnasium environment.
 
@@ -136,7 +148,7 @@ class HostShard(AbstractShard):
         setup: who learns.
         make: makes an environment of the target.
         plan: numbers that shape the program.
-        test_seeds: seeds of the test episodes, the same in every test.
+        tests: test episodes that are played at a time.
         seeds: one for each trial.
         devices: where they learn: one.
     """
@@ -146,7 +158,7 @@ class HostShard(AbstractShard):
         setup: LearningSetup,
         make: Callable[[], Any],
         plan: Plan,
-        test_seeds: Sequence[int],
+        tests: int,
         seeds: np.ndarray,
         devices: Sequence[Any],
     ):
@@ -155,11 +167,10 @@ class HostShard(AbstractShard):
         self._arrays = jax.device_put(arrays, device)
         self._plan, self.count = plan, len(seeds)
         self._tasks = HostTasks(make, len(seeds))
-        self._tests = HostTasks(make, len(seeds) * len(test_seeds))
-        self._test_seeds = list(test_seeds) * len(seeds)
+        self._tests = HostTasks(make, len(seeds) * tests)
         obs = self._tasks.reset(seeds.tolist())
-        learners, self._keys = (
-            keys_of(jnp.asarray(seeds), use) for use in (LEARNER, STEPS)
+        learners, self._keys, self._test_keys = (
+            keys_of(jnp.asarray(seeds), use) for use in (LEARNER, STEPS, TESTS)
         )
         carry = _start(self._rest, plan, self._arrays, learners, obs)
         # Committed, or the first chunks would be compiled for arrays that are not.
@@ -177,9 +188,12 @@ class HostShard(AbstractShard):
     def refresh(self) -> None:
         self.carry = refresh(self._rest, self._arrays, self.carry)
 
-    def evaluate(self, alone: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        obs = self._tests.reset(self._test_seeds)
-        shape = (self.count, -1)
+    def evaluate(
+        self, first: int = 0, alone: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        shape = (self.count, self._tests.copies // self.count)
+        keys = keys_for_tests(self._test_keys, self.carry.written, first, shape[1])
+        obs = self._tests.reset(_seeds(keys))
         lengths, totals = np.zeros((2, len(obs)))
         active = np.ones(len(obs), bool)
         while active.any():

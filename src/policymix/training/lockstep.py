@@ -13,11 +13,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.agents.base import Uniforms
-from policymix.core.types import Key, Keys
+from policymix.core.types import Key, Keys, TestKeys
 from policymix.training.step import LearningSetup, Outcome, Trial, learn, observe
 
-LEARNER, STEPS, STARTS = range(3)
-"""Uses of a trial's key: what is learned, chance in steps, and starts of episodes."""
+LEARNER, STEPS, STARTS, TESTS = range(4)
+"""Uses of a trial's key: what is learned, chance in steps, starts of episodes, and
+tests."""
 SINGLE = 6
 """Numbers of `Uniforms` besides those for its arms."""
 
@@ -149,6 +150,24 @@ def refresh(rest: LearningSetup, arrays: LearningSetup, carry: Carry) -> Carry:
     return carry._replace(
         trials=trials._replace(agent=jax.vmap(agent.refresh)(trials.agent))
     )
+
+
+@partial(jax.jit, static_argnums=(3,))
+def keys_for_tests(
+    keys: Keys, step: Int[Array, ""], first: Int[Array, ""] | int, count: int
+) -> TestKeys:
+    """Keys of test episodes [trials, episodes], those from `first` on.
+
+    They are a trial's own, after each number of steps anew: between trials, and so
+    between the seeds that settings were chosen on and those that are reported, tests
+    share nothing.
+    """
+
+    def one(key: Key) -> Keys:
+        fold = jax.vmap(jax.random.fold_in, (None, 0))
+        return fold(jax.random.fold_in(key, step), first + jnp.arange(count))
+
+    return jax.vmap(one)(keys)
 
 
 @jax.jit

@@ -34,10 +34,14 @@ class AbstractShard(abc.ABC):
         """Copy the target networks."""
 
     @abc.abstractmethod
-    def evaluate(self, alone: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths and returns of test episodes, one row for each trial.
+    def evaluate(
+        self, first: int = 0, alone: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and returns of some test episodes, one row for each trial.
 
-        `alone` asks no source, as in `greedy`.
+        Args:
+            first: number of the first of them, see `keys_for_tests`.
+            alone: ask no source, as in `greedy`.
         """
 
     @abc.abstractmethod
@@ -90,9 +94,23 @@ class Loop:
     def refresh(self) -> None:
         self._each(lambda shard: shard.refresh())
 
-    def evaluate(self, alone: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths and returns of test episodes, one row for each trial."""
-        lengths, totals = zip(*self._each(lambda s: s.evaluate(alone)), strict=True)
+    def evaluate(
+        self, episodes: int, alone: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and returns of so many test episodes, one row for each trial.
+
+        Shards play some at a time, until there are enough: tests of all sizes share a
+        program.
+        """
+        lengths, totals = self._round(0, alone)
+        while lengths.shape[1] < episodes:
+            more = self._round(lengths.shape[1], alone)
+            lengths, totals = map(np.hstack, zip((lengths, totals), more, strict=True))
+        return lengths[:, :episodes], totals[:, :episodes]
+
+    def _round(self, first: int, alone: bool) -> tuple[np.ndarray, np.ndarray]:
+        played = self._each(lambda shard: shard.evaluate(first, alone))
+        lengths, totals = zip(*played, strict=True)
         return np.concatenate(lengths), np.concatenate(totals)
 
     def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:

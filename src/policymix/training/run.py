@@ -33,9 +33,6 @@ from policymix.training.setup import build_setup
 from policymix.training.step import LearningSetup, faults
 from policymix.training.task import TransferTask
 
-TEST_SEED = 5_000_000
-"""First seed of the test episodes; no trial has it."""
-
 
 class TrialError(PolicymixError):
     """A trial met a number that is not finite; `rows` holds what it had reached."""
@@ -67,6 +64,7 @@ def check_numbers(settings: Settings, trials: int) -> None:
         "trials": trials,
         "evaluate_every": settings.evaluate_every,
         "evaluation_episodes": settings.evaluation_episodes,
+        "final_episodes": settings.final_episodes,
         "batch": settings.batch,
         "capacity": settings.capacity,
         "refresh_every": settings.refresh_every,
@@ -162,10 +160,13 @@ class TrainingRun:
             self.loop.advance(length)
 
     def _evaluate(self, step: int) -> list[Row]:
+        settings = self.settings
+        final = step == settings.steps
+        episodes = settings.final_episodes if final else settings.evaluation_episodes
         with _complaints_of_sources():
-            scores = alone = self._examination.scores()
+            scores = alone = self._examination.scores(episodes)
             if self._asks:
-                alone = self._examination.scores(alone=True)
+                alone = self._examination.scores(episodes, alone=True)
         domain = self.task.domain.name
         rows = [
             Row(domain, self.name, place, seed, step, *both)
@@ -258,7 +259,7 @@ def make_loop(
 ) -> Loop:
     """Compiled shards for JAX domains, the host's for Gymnasium environments."""
     target: Any = task.domain.target
-    tests = [TEST_SEED + i for i in range(settings.evaluation_episodes)]
+    tests = settings.evaluation_episodes
     workers = processors(len(seeds), cores)
     alone = [[worker] for worker in workers]
     if not isinstance(target, AbstractDomain):

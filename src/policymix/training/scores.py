@@ -23,13 +23,18 @@ class Examination:
     def __init__(self, domain: Domain, loop: Loop):
         self._domain, self._loop = domain, loop
 
-    def scores(self, alone: bool = False) -> np.ndarray:
-        """One for each trial; `alone`, of what it does without its sources."""
+    def scores(self, episodes: int, alone: bool = False) -> np.ndarray:
+        """One for each trial.
+
+        Args:
+            episodes: of the test, where one is played.
+            alone: of what it does without its sources.
+        """
         score = self._domain.score
         if score is None:
             return self._regret(self._loop.decide(self._states, alone))
         scores = []
-        for lengths, totals in zip(*self._loop.evaluate(alone), strict=True):
+        for lengths, totals in zip(*self._loop.evaluate(episodes, alone), strict=True):
             episodes = map(Tested, lengths.tolist(), totals.tolist())
             scores.append(np.mean([score(episode) for episode in episodes]))
         return np.array(scores, float)

@@ -77,8 +77,9 @@ def test_a_row_of_the_table_by_hand(hand):
     assert row.end == (2, 2, 2)
     assert row.jumpstart is not None
     assert row.jumpstart.estimate == 10, "30 without transfer, 20 with it"
-    assert row.beats_scratch == (1, 1, 1)
-    assert row.harms == (0, 0, 0)
+    assert row.beats_scratch is not None
+    assert row.harms is not None
+    assert (row.beats_scratch.estimate, row.harms.estimate) == (1, 0)
 
 
 def test_arrivals_by_hand(hand):
@@ -213,15 +214,19 @@ def test_no_transfer_has_0_and_the_oracle_1(noisy):
     assert normalised(with_middle)["mars"].mean() == pytest.approx(0.5)
 
 
-def test_domains_are_pooled_trial_by_trial(noisy):
+def test_domains_are_averaged_and_each_counts_the_same(noisy):
     other = mirrored(noisy)
-    pooled = across([noisy, other])
-    assert list(pooled)[-1] == "scratch"
-    one = normalised(noisy)["mars"]
-    expected = interquartile_mean(np.concatenate([one, one]))
-    assert pooled["mars"].estimate == pytest.approx(expected)
+    averaged = across([noisy, other])
+    assert list(averaged)[-1] == "scratch"
+    expected = interquartile_mean(normalised(noisy)["mars"])
+    assert averaged["mars"].estimate == pytest.approx(expected)
     alone = across([noisy])["mars"]
-    assert pooled["mars"].high - pooled["mars"].low < alone.high - alone.low
+    assert averaged["mars"].high - averaged["mars"].low < alone.high - alone.low
+    levels = {"scratch": spread(0, 40), "oracle": spread(10, 40), "mars": spread(9, 40)}
+    clear = results_of("cartpole", levels)
+    middles = [interquartile_mean(normalised(r)["mars"]) for r in (noisy, clear)]
+    both = across([noisy, clear])["mars"]
+    assert both.estimate == pytest.approx(np.mean(middles))
     fewer = replace(other, curves={n: c for n, c in other.curves.items() if n != "ucb"})
     assert "ucb" not in across([noisy, fewer])
 
@@ -316,7 +321,9 @@ def test_a_good_run_with_a_bad_end_helps_and_harms(domain):
     sign = -1 if domain == "maze" else 1
     run = spread(50) + sign * np.array([[20], [20], [20], [20], [-20]])
     row = measure_one(results_of(domain, {"scratch": spread(50), "mars": run}), "mars")
-    assert row.beats_scratch == row.harms == (1, 1, 1)
+    assert row.beats_scratch == row.harms
+    assert row.harms is not None
+    assert row.harms.estimate == 1
     assert row.jumpstart is not None
     assert row.jumpstart.estimate == 20
 

@@ -133,6 +133,13 @@ def test_an_interval_is_shown_if_there_is_one():
     assert show(Interval(np.array(5.0), np.array(np.nan), np.array(np.nan))) == "5.0"
 
 
+def test_no_interval_looks_like_certainty():
+    """Digits until its ends differ; where no trial does, words."""
+    near = Interval(*map(np.array, (499.97, 499.93, 500.01)))
+    assert show(near) == "499.97 [499.93, 500.01]"
+    assert show(Interval(*(np.array(500.0),) * 3)) == "500 (every trial)"
+
+
 # One method against another
 
 
@@ -181,21 +188,21 @@ def test_mapse_is_claimed_to_beat_caps_on_the_lander_alone(domain, better, answe
         (
             "maze",
             "mars has 120, mapse 150 steps to goal over the run: "
-            "better by 30.0 [30.0, 30.0].",
+            "better by 30.0 (every trial).",
         ),
         (
             "cartpole",
             "mars has 80.0, mapse 50.0 steps balanced over the run: "
-            "better by 30.0 [30.0, 30.0].",
+            "better by 30.0 (every trial).",
         ),
     ],
 )
 def test_a_sentence_by_hand(domain, sentence):
-    """Without spread there is no doubt; utility 80 of the maze is 120 steps."""
+    """Without spread there is no interval; utility 80 of the maze is 120 steps."""
     results = planted(domain, width=0, mars=80, mapse=50)
     assert beats(results, "", "mars", "mapse").sentence == sentence
     other = beats(results, "", "mapse", "mars").sentence
-    assert other.endswith("worse by 30.0 [30.0, 30.0].")
+    assert other.endswith("worse by 30.0 (every trial).")
 
 
 NUMBERS = re.compile(r"(better|worse) by ([\d.-]+) \[([\d.-]+), ([\d.-]+)\]")
@@ -421,7 +428,7 @@ def test_the_sentence_of_the_mixture_by_hand():
     sentence = trusts_the_right_source(planted("maze", mars=50, seen=seen)).sentence
     assert sentence == (
         "After 5,000 samples the most trusted source is the right one (the room's own "
-        "source) in 90.0 [90.0, 90.0] % of the states that right choices visit; before "
+        "source) in 90.0 (every trial) % of the states that right choices visit; before "
         "the first sample in 25 %, by chance in 33 %."
     )
 

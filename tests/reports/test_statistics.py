@@ -134,7 +134,7 @@ def test_the_seed_decides():
 
 
 @STATISTICS
-def test_equal_trials_leave_no_doubt(statistic):
+def test_equal_trials_give_no_interval(statistic):
     same = np.full(20, 3.0)
     assert interval(same, statistic) == (3, 3, 3)
     assert stratified_interval([same, same], statistic) == (3, 3, 3)
@@ -157,10 +157,11 @@ def test_strata_keep_differences_of_domains_out():
     assert pooled.high - pooled.low > 20
 
 
-def test_strata_pool_their_trials():
+def test_every_domain_counts_the_same():
+    """However many trials it has, and however wide or narrow they are."""
     domains = [np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0, 105.0])]
-    assert stratified_interval(domains, mean).estimate == 20
-    assert stratified_interval(domains, interquartile_mean).estimate == 3.5
+    assert stratified_interval(domains, mean).estimate == (1.5 + 29.25) / 2
+    assert stratified_interval(domains, interquartile_mean).estimate == 3
 
 
 def test_the_interval_of_a_difference_is_welchs():
@@ -211,9 +212,12 @@ def test_only_the_order_of_scores_matters_to_improvement():
 
 def test_certain_and_even_pairs():
     low, high = np.arange(5.0), np.arange(5.0) + 10
-    assert probability_of_improvement(high, low) == (1, 1, 1)
-    assert probability_of_improvement(low, high) == (0, 0, 0)
-    assert probability_of_improvement(np.ones(5), np.ones(5)) == (0.5, 0.5, 0.5)
+    q = 1 - 0.025 ** (1 / 5)  # Clopper and Pearson's bound for none of five
+    assert stats.binomtest(0, 5).proportion_ci().high == pytest.approx(q)
+    expected = {(1, 1 - q, 1): (high, low), (0, 0, q): (low, high)}
+    expected |= {(0.5, 0.5 - q / 2, 0.5 + q / 2): (np.ones(5), np.ones(5))}
+    for bounds, pair in expected.items():
+        assert probability_of_improvement(*pair) == pytest.approx(bounds)
 
 
 def test_trials_that_never_arrive_tie():
@@ -224,7 +228,7 @@ def test_trials_that_never_arrive_tie():
 def test_negative_transfer_counts_losses_and_no_ties():
     ours, scratch = np.array([1.0, 3.0, 5.0]), np.array([2.0, 3.0, 4.0])
     assert negative_transfer(ours, scratch).estimate == pytest.approx((3 + 1 + 0) / 9)
-    assert negative_transfer(scratch - 9, scratch) == (1, 1, 1)
+    assert negative_transfer(scratch - 9, scratch).estimate == 1
     assert negative_transfer(scratch, scratch[:1]).estimate == 0
     apart = scratch + 0.5
     expected = probability_of_improvement(apart, ours, seed=4).estimate
@@ -389,7 +393,7 @@ def test_a_difference_covers_what_it_says_for_unlike_groups():
 
 
 def test_strata_cover_what_they_say():
-    """Three domains, one above and one below: their pooled middle is at 0."""
+    """Three domains, one above and one below: the mean of their middles is at 0."""
     centres = np.array([-1.0, 0.0, 1.0])
 
     def bounds(rng, batch, seed):
@@ -398,7 +402,27 @@ def test_strata_cover_what_they_say():
             groups, interquartile_mean, resamples=200, seed=seed
         )[1:]
 
-    assert 0.93 <= coverage(0, bounds) <= 0.97
+    assert 0.93 <= coverage(0, bounds) <= 0.98
+
+
+def scores_of(rng, batch, fresh):
+    """Scores of 10 trials: quality, and the luck of 5 episodes, shared or not."""
+    quality, luck = rng.normal(size=(batch, 10)), 3 * rng.normal(size=(batch, 10, 5))
+    return quality + (luck if fresh else luck[:, :1]).mean(axis=-1)
+
+
+def test_trials_with_episodes_of_their_own_have_intervals_that_count_both():
+    """With episodes that all trials share, the same interval holds far less."""
+
+    def held(fresh):
+        def bounds(rng, batch, seed):
+            scores = scores_of(rng, batch, fresh)
+            return interval(scores, mean, resamples=500, seed=seed)[1:]
+
+        return coverage(0, bounds)
+
+    assert 0.93 <= held(fresh=True) <= 0.97
+    assert held(fresh=False) < 0.7
 
 
 @pytest.mark.parametrize("truth", [0.5, 0.9])

@@ -160,14 +160,14 @@ def profiles(results: Results, thresholds: np.ndarray) -> dict[str, Interval]:
 
 
 def across(everything: Sequence[Results]) -> dict[str, Interval]:
-    """Methods over all domains: interquartile means of normalised areas.
+    """Methods over all domains: interquartile means of normalised areas, averaged.
 
-    Trials are resampled within each domain. Only methods that every domain has.
+    Every domain counts the same. Only methods that every domain has.
     """
     scales = [normalised(results) for results in everything]
     shared = [name for name in scales[0] if all(name in scale for scale in scales)]
-    pooled = {
+    averaged = {
         name: stratified_interval([scale[name] for scale in scales], interquartile_mean)
         for name in shared
     }
-    return dict(sorted(pooled.items(), key=lambda item: -float(item[1].estimate)))
+    return dict(sorted(averaged.items(), key=lambda item: -float(item[1].estimate)))

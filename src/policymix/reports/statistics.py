@@ -71,7 +71,10 @@ def interval(
 def stratified_interval(
     groups: Sequence[Array], statistic: Statistic, **bootstrap: Unpack[Bootstrap]
 ) -> Interval:
-    """A statistic of the pooled trials of several domains, resampled within each.
+    """The mean over domains of a statistic of each, its trials resampled within it.
+
+    Every domain counts the same, however many trials it has and however they scatter:
+    the middle half of all trials together would be mostly those of one domain.
 
     The interval is θ̂ ± t·√(n/(n − 1))·σ*: σ* is the bootstrap's standard error, and n
     the trials of the smallest group. It is the simplest that covers 93–97 % at a
@@ -79,8 +82,7 @@ def stratified_interval(
     skewed; percentiles cover less (89 % for a mean of 10), and so does BCa.
 
     Args:
-        groups: normalised scores [..., trials], one array per domain; a domain with
-            more trials weighs more.
+        groups: normalised scores [..., trials], one array per domain.
         statistic: reduces the last axis.
         **bootstrap: see `Bootstrap`.
 
@@ -88,10 +90,11 @@ def stratified_interval(
         The estimate and its bounds; the bounds of a single trial are nan.
     """
 
-    def pooled(*samples: np.ndarray) -> np.ndarray:
-        return np.asarray(statistic(np.concatenate(samples, axis=-1)))
+    def averaged(*samples: np.ndarray) -> np.ndarray:
+        middles = [statistic(sample) for sample in samples]
+        return np.asarray(np.mean(middles, axis=0))
 
-    return _around(pooled, *groups, **bootstrap)
+    return _around(averaged, *groups, **bootstrap)
 
 
 def difference(
@@ -111,9 +114,8 @@ def probability_of_improvement(
     """P(ours > theirs) + ½ P(ours = theirs) for a trial of each (Mann–Whitney).
 
     The bounds are symmetric in the log-odds: they stay within [0, 1] and hold near its
-    ends, where θ̂ ± reach does not. When one side wins every time no resample differs
-    and the bounds are the estimate: [1, 1] says that no loss was seen, not that none
-    can be.
+    ends, where θ̂ ± reach does not. When one side wins every time no resample differs;
+    for that see `_unseen`.
     """
     return _share(_wins, ours, theirs, **bootstrap)
 
@@ -221,7 +223,21 @@ def _share(
     np.divide(reach, share * (1 - share), out=wider, where=reach != 0)
     odds = special.logit(share)
     low, high = special.expit(odds - wider), special.expit(odds + wider)
-    return Interval(share, np.asarray(low), np.asarray(high))
+    pairs = min(group.shape[-1] for group in groups)
+    other = _unseen(pairs, bootstrap.get("level", 0.95))
+    low = np.where(reach == 0, (1 - other) * share, low)
+    high = np.where(reach == 0, (1 - other) * share + other, high)
+    return Interval(share, low, high)
+
+
+def _unseen(pairs: int, level: float) -> float:
+    """How probable what no pair of trials has shown can still be.
+
+    Of all pairs, as many are independent as the smaller side has trials. What has
+    probability q is shown by none of them with (1 − q)^pairs; the bound, which is
+    Clopper and Pearson's, is the q at which that is half of what the level leaves.
+    """
+    return 1 - ((1 - level) / 2) ** (1 / pairs)
 
 
 def _reach(

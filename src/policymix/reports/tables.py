@@ -10,7 +10,7 @@ import numpy as np
 from policymix.reports.analysis import SHARES, Measures, scale_of
 from policymix.reports.results import Results
 from policymix.reports.statistics import Interval
-from policymix.reports.verdicts import number, show
+from policymix.reports.verdicts import EVERY_TRIAL, number, show
 
 
 class Column(NamedTuple):
@@ -41,9 +41,11 @@ def share(bounds: Interval | None) -> str:
 
 
 def with_error(row: Measures) -> tuple[str, float | None]:
-    """A mean with its standard error, which one trial does not have."""
-    error = "" if np.isnan(row.area_error) else f" ± {number(row.area_error)}"
-    return number(row.area_mean) + error, row.area_mean
+    """A mean with its standard error, which one trial and equal trials do not have."""
+    middle, error = number(row.area_mean), row.area_error
+    if error == 0:
+        return f"{middle} {EVERY_TRIAL}", row.area_mean
+    return middle + ("" if np.isnan(error) else f" ± {error:.2g}"), row.area_mean
 
 
 def has_alone(table: Sequence[Measures]) -> bool:

@@ -40,18 +40,31 @@ def together(answers: Sequence[Answer]) -> Answer:
     return "no" if "no" in answers else "not shown"
 
 
-def number(value: float) -> str:
-    """Three figures or so."""
+def number(value: float, finer: int = 0) -> str:
+    """Three figures or so, and some more digits if asked for."""
     size = abs(value)
-    if size < 0.005:
+    digits = finer + (0 if size >= 100 else 1 if size >= 1 else 2)
+    if size < 0.5 * 10.0 ** -(finer + 2):
         return "0"
-    return f"{value:.{0 if size >= 100 else 1 if size >= 1 else 2}f}"
+    return f"{value:.{digits}f}"
+
+
+EVERY_TRIAL = "(every trial)"
+"""Stands for an interval where no trial differs: there is nothing to make one from."""
+FINEST = 4
+"""Digits, at most, that are added to tell the ends of an interval apart."""
 
 
 def show(bounds: Interval, unit: float = 1.0) -> str:
-    """An estimate with its interval."""
-    middle, low, high = (number(unit * float(value)) for value in bounds)
-    return middle if np.isnan(bounds.low) else f"{middle} [{low}, {high}]"
+    """An estimate with its interval, in as many digits as keep its ends apart."""
+    middle = number(unit * float(bounds.estimate))
+    if np.isnan(bounds.low):
+        return middle
+    for finer in range(FINEST + 1):
+        finest, low, high = (number(unit * float(value), finer) for value in bounds)
+        if low != high:
+            return f"{finest} [{low}, {high}]"
+    return f"{middle} {EVERY_TRIAL}"
 
 
 def absent(results: Results, claim: str, *names: str) -> Verdict | None:

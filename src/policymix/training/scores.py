@@ -35,8 +35,8 @@ class Examination:
             return self._regret(self._loop.decide(self._states, alone))
         scores = []
         for lengths, totals in zip(*self._loop.evaluate(episodes, alone), strict=True):
-            episodes = map(Tested, lengths.tolist(), totals.tolist())
-            scores.append(np.mean([score(episode) for episode in episodes]))
+            played = map(Tested, lengths.tolist(), totals.tolist())
+            scores.append(np.mean([score(episode) for episode in played]))
         return np.array(scores, float)
 
     @cached_property

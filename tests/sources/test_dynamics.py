@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from policymix.core.encoders import Clip, Identity
 from policymix.core.kernels import Gaussian
@@ -72,18 +73,23 @@ def drift(obs, action):
     return obs + 0.1
 
 
-def likelihood(dynamics, obs, next_obs, precision=50.0):
+def likelihood(dynamics, obs, next_obs, normalised=False):
     spec = TaskSpec(Box((-1.0,) * 3, (1.0,) * 3), Discrete(2))
-    source = SourceTask("s", lambda obs: 0, dynamics, Gaussian(precision, False))
+    source = SourceTask("s", lambda obs: 0, dynamics, Gaussian(50.0, normalised))
     library = SourceLibrary([source], spec, Clip())
     return float(library.log_likelihoods(obs, jnp.array(0), next_obs)[0])
 
 
-def test_a_covered_model_is_itself_where_it_has_been(keys):
+@pytest.mark.parametrize("normalised", [False, True])
+def test_a_covered_model_is_itself_where_it_has_been(keys, normalised):
+    """A density of s' in as many dimensions as s' has."""
     seen = jax.random.uniform(keys(), (40, 3), minval=-1, maxval=1)
     next_obs = seen[0] + jnp.array([0.1, 0.3, 0.1])
-    covered = likelihood(CoveredDynamics(drift, Clip(), seen), seen[0], next_obs)
-    np.testing.assert_allclose(covered, likelihood(drift, seen[0], next_obs), atol=1e-3)
+    covered, plain = (
+        likelihood(model, seen[0], next_obs, normalised)
+        for model in (CoveredDynamics(drift, Clip(), seen), drift)
+    )
+    np.testing.assert_allclose(covered, plain, atol=1e-3)
 
 
 def test_distance_is_to_the_nearest_seen_state(keys):

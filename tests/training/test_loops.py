@@ -189,6 +189,12 @@ def test_a_table_that_learns_after_episodes_reaches_the_optimum():
     np.testing.assert_allclose(result.curve()[1][-1], best_return(LONG), rtol=1e-5)
 
 
+def test_options_that_learn_after_episodes_learn_when_to_be_left():
+    """From every step of an episode, not only from its end, which is left anyway."""
+    exits = state(run(MIXED, "caps", 300, updates="episode"), 0).agent.exits
+    assert np.count_nonzero(np.any(np.asarray(exits) != 0.0, axis=0)) > 2
+
+
 def test_the_last_chunk_may_be_shorter():
     steps, scores = run(MIXED, "scratch", 250, trials=4).curve()
     assert steps.tolist() == [0, 100, 200, 250]

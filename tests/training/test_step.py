@@ -24,7 +24,6 @@ from policymix.training.step import (
 
 from support.probes import HELPFUL, LONG, MIXED, QUICK, RIGHT, WRONG, calm
 
-NOBODY = jnp.array(-1)
 watch, start = eqx.filter_jit(observe), eqx.filter_jit(begin)
 
 
@@ -45,7 +44,7 @@ def begun(method, task=MIXED, obs=0):
 
 def see(problem, trial, outcome, action=1, step=0):
     noise = calm(problem.method.leader.advised.size)
-    choice = jnp.array(action), NOBODY
+    choice = jnp.array(action), jnp.array(-1)
     return watch(problem, trial, choice, outcome, noise, jnp.array(step))
 
 
@@ -106,10 +105,10 @@ def test_the_first_fault_is_kept_and_named():
     names = faults(MIXED.sources.names)
     assert (int(trial.fault.step), names[int(trial.fault.code)]) == (7, "the reward")
     row = jnp.full(problem.layout.width, jnp.nan)
-    later = learn(problem, trial, row[None], row, NOBODY, jnp.array(8))
+    later = learn(problem, trial, row[None], row, jnp.array(8))
     assert int(later.fault.step) == 7
     fresh = begun("mars")[1]
-    lost = learn(problem, fresh, row[None], row, NOBODY, jnp.array(8)).fault
+    lost = learn(problem, fresh, row[None], row, jnp.array(8)).fault
     assert (int(lost.step), names[int(lost.code)]) == (8, "the learner's loss")
 
 
@@ -129,7 +128,7 @@ def test_learning_is_one_update_from_the_latest_row():
     problem, trial = begun("scratch")
     after, row = see(problem, trial, outcome_of(1, 0.5))
     other = see(problem, trial, outcome_of(0, -9.0), action=0)[1]
-    learned = learn(problem, after, other[None], row, NOBODY, jnp.array(0))
+    learned = learn(problem, after, other[None], row, jnp.array(0))
     expected = np.zeros((LONG.length, 2))
     expected[0, 1] = QUICK.learning_rate * 0.5
     np.testing.assert_allclose(learned.agent, expected, rtol=1e-6)
@@ -141,7 +140,7 @@ def test_replayed_transitions_are_shaped_by_the_beliefs_of_today():
     rows = jnp.repeat(row[None], QUICK.batch, axis=0)
 
     def sure(_, trial):
-        return learn(problem, trial, rows, row, NOBODY, jnp.array(0))
+        return learn(problem, trial, rows, row, jnp.array(0))
 
     after = jax.jit(lambda trial: jax.lax.fori_loop(0, 300, sure, trial))(seen)
     step, (_, advice, next_advice) = problem.layout.unpack(row)

@@ -29,18 +29,12 @@ from policymix.core.types import (
 )
 
 
-class Exits(NamedTuple):
-    """The last layer that says when to leave an option."""
-
-    weights: Float[Array, "options features"]
-    biases: Float[Array, " options"]
-
-
 class CAPSState(NamedTuple):
     """Values of options, and when to leave them."""
 
     values: Any
-    exits: Exits
+    exits: Float[Array, "options features"]
+    """The last layer that says when to leave an option."""
 
 
 class CAPS(AbstractAgent[CAPSState]):
@@ -71,8 +65,7 @@ class CAPS(AbstractAgent[CAPSState]):
 
     def init(self, key: Key) -> CAPSState:
         """Every option is left with probability ½."""
-        options, features = self.learner.outputs, self.learner.num_features
-        exits = Exits(jnp.zeros((options, features)), jnp.zeros(options))
+        exits = jnp.zeros((self.learner.outputs, self.learner.num_features))
         return CAPSState(self.learner.init(key), exits)
 
     def policies(
@@ -84,7 +77,7 @@ class CAPS(AbstractAgent[CAPSState]):
     def leaving(self, state: CAPSState, obs: Observation) -> Float[Array, " options"]:
         """β(s, ·)."""
         features = self.learner.features(state.values, obs)
-        return jax.nn.sigmoid(state.exits.weights @ features + state.exits.biases)
+        return jax.nn.sigmoid(state.exits @ features)
 
     def action_values(
         self, state: CAPSState, obs: Observation, advice: Float[Array, "n actions"]
@@ -148,7 +141,7 @@ class CAPS(AbstractAgent[CAPSState]):
 
     def mend_exits(
         self, state: CAPSState, step: Transition, option: Int[Array, ""]
-    ) -> Exits:
+    ) -> Float[Array, "options features"]:
         """Descend β(s', o) · (Q(s', o) − max Q(s', ·) + ξ) for the option that ran."""
         values = self.learner.values(state.values, step.next_obs)
         second, first = jnp.sort(values)[-2:]
@@ -156,10 +149,7 @@ class CAPS(AbstractAgent[CAPSState]):
         beta = self.leaving(state, step.next_obs)[option]
         slope = jnp.where(step.terminated, 0.0, excess * beta * (1.0 - beta))
         features = self.learner.features(state.values, step.next_obs)
-        return Exits(
-            state.exits.weights.at[option].add(-self.exit_rate * slope * features),
-            state.exits.biases.at[option].add(-self.exit_rate * slope),
-        )
+        return state.exits.at[option].add(-self.exit_rate * slope * features)
 
     def refresh(self, state: CAPSState) -> CAPSState:
         return state._replace(values=self.learner.refresh(state.values))

@@ -66,8 +66,8 @@ class DQN(AbstractLearner[DQNState]):
 
     @property
     def num_features(self) -> int:
-        """Width of the last hidden layer."""
-        return self.sizes[-2]
+        """Width of the last hidden layer, and one for the bias."""
+        return self.sizes[-2] + 1
 
     @property
     def replays(self) -> bool:
@@ -92,8 +92,8 @@ class DQN(AbstractLearner[DQNState]):
         return (self.values(state, obs) if self.double else bootstrapped), bootstrapped
 
     def features(self, state: DQNState, obs: Observation) -> Float[Array, " features"]:
-        """The last hidden layer."""
-        return state.online.parameters.hidden(self.encoder(obs))
+        """The last hidden layer, and a one that stands for the bias."""
+        return jnp.append(state.online.parameters.hidden(self.encoder(obs)), 1.0)
 
     def loss(
         self,

@@ -31,7 +31,7 @@ from policymix.core.errors import PolicymixError
 from policymix.core.kernels import AbstractKernel, Gaussian
 from policymix.core.settings import Settings
 from policymix.core.types import Discrete
-from policymix.sources.dynamics import CoveredDynamics, LogDensity
+from policymix.sources.dynamics import LogDensity
 from policymix.sources.library import SourceLibrary
 
 MixtureMaker: TypeAlias = Callable[[SourceLibrary, Settings], AbstractMixture]
@@ -127,16 +127,14 @@ def _precision(library: SourceLibrary, settings: Settings) -> AbstractPrecision:
     if name == "fixed":
         return FixedPrecision()
     inputs = _num_inputs(library)
-    dimensions, normalisers = [], []
+    normalisers = []
     for source in library.sources:
         if isinstance(source.dynamics, LogDensity):
             raise PolicymixError(
                 f"source {source.name!r} has a density of its own and no kernel, so "
                 f'precision="{name}" has nothing to learn there. Use precision="fixed"'
             )
-        covered = isinstance(source.dynamics, CoveredDynamics)
-        dimensions.append(inputs + covered)
-        normalisers.append(source.kernel.log_normaliser(inputs + covered))
+        normalisers.append(source.kernel.log_normaliser(inputs))
     if settings.own_model:
         if isinstance(library.experts.spec.observation, Discrete):
             raise PolicymixError(
@@ -144,11 +142,10 @@ def _precision(library: SourceLibrary, settings: Settings) -> AbstractPrecision:
                 f'precision="{name}" has nothing to learn there. Use own_model=False, '
                 'or precision="fixed"'
             )
-        dimensions.append(inputs)
         own = own_kernel(library).log_normaliser(inputs)
         normalisers.append(own - HANDICAP)
     return LearnedPrecision(
-        jnp.array(dimensions), jnp.stack(normalisers), per_state=name == "per-state"
+        inputs, jnp.stack(normalisers), per_state=name == "per-state"
     )
 
 

@@ -94,7 +94,7 @@ class OwnNetwork(AbstractOwnModel[OptimiserState[MLP]]):
         error = after - self._predict(model.parameters, obs, action)
         forgiven = self.tolerance * jnp.sum(jnp.square(after - before))
         radius = jnp.sqrt(jnp.maximum(jnp.sum(jnp.square(error)), forgiven))
-        return self.kernel(after + radius / jnp.sqrt(after.size), after)
+        return self.kernel.at(radius, after.size)
 
     def update(
         self, model: OptimiserState[MLP], evidence: Evidence

@@ -37,6 +37,11 @@ class AbstractKernel(eqx.Module):
     ) -> Scalar:
         """Log-likelihood of the encoded next observation."""
 
+    def at(self, radius: Scalar, dimension: int) -> Scalar:
+        """Log-likelihood of an error of this length, in so many dimensions."""
+        error = jnp.full(dimension, radius / math.sqrt(dimension))
+        return self(error, jnp.zeros(dimension))
+
     def log_normaliser(self, dimension: int) -> Scalar:
         """Log-likelihood of an exact prediction, where errors count as −ν‖error‖².
 

@@ -149,14 +149,16 @@ class Experts(eqx.Module):
 
     def likelihood_of(
         self,
-        model: tuple[Callable, Callable],
+        model: tuple[Callable, AbstractKernel],
         obs: Observation,
         action: Action,
         next_obs: Observation,
     ) -> Scalar:
         """One source's log-likelihood: its own density, or its kernel's.
 
-        To a covered model the distance from its data counts as an error.
+        To a covered model the distance from its data counts as an error. It makes the
+        error longer but adds no dimension: a likelihood is one of s', so that models
+        with and without coverage can be compared.
         """
         dynamics, kernel = model
         if isinstance(dynamics, LogDensity):
@@ -164,6 +166,6 @@ class Experts(eqx.Module):
         prediction = self.encoder(jnp.asarray(dynamics(obs, action)))
         observed = self.encoder(next_obs)
         if isinstance(dynamics, CoveredDynamics):
-            prediction = jnp.append(prediction, dynamics.distance(obs))
-            observed = jnp.append(observed, 0.0)
+            error = jnp.append(observed - prediction, dynamics.distance(obs))
+            return kernel.at(jnp.sqrt(jnp.sum(jnp.square(error))), observed.size)
         return kernel(prediction, observed)

@@ -96,7 +96,11 @@ def absorb(
     outcomes: Outcome,
     draws: Draws,
 ) -> Carry:
-    """Write one step of every trial, then let every trial learn."""
+    """Write one step of every trial, then let every trial learn.
+
+    Where learning waits for the end of an episode, each update is about one of its
+    steps in turn, the first step first.
+    """
     trials, rows = jax.vmap(
         lambda trial, choice, outcome, draws: observe(
             setup, trial, choice, outcome, uniforms_of(draws), carry.written
@@ -113,24 +117,28 @@ def absorb(
         trial: Trial,
         replay: Float[Array, "capacity row"],
         row: Float[Array, " row"],
-        option: Int[Array, ""],
+        length: Int[Array, ""],
         draws: Draws,
         due: Int[Array, ""],
     ) -> Trial:
         if plan.updates == "step":
             sampled = replay[(draws.picks * filled).astype(int)]
-            return learn(setup, trial, sampled, row, option, carry.written)
+            return learn(setup, trial, sampled, row, carry.written)
 
         def again(i: Int[Array, ""], trial: Trial) -> Trial:
             key = jax.random.fold_in(draws.key, i)
             places = jax.random.randint(key, (plan.batch,), 0, filled)
-            sampled, step = replay[places], carry.written
-            return learn(setup, trial, sampled, row, option, step, online=False)
+            back = length - 1 - i * length // jnp.maximum(due, 1)
+            past = replay[(place - back) % plan.capacity]
+            return learn(
+                setup, trial, replay[places], past, carry.written, online=False
+            )
 
         return jax.lax.fori_loop(0, due, again, trial)
 
     due = updates_due(plan, lengths, ended)
-    trials = jax.vmap(one)(trials, buffer, rows, choices[1], draws, due)
+    kept = jnp.minimum(lengths, plan.capacity)
+    trials = jax.vmap(one)(trials, buffer, rows, kept, draws, due)
     return Carry(trials, buffer, written)
 
 

@@ -90,11 +90,15 @@ class LearningSetup(eqx.Module):
 
     @property
     def layout(self) -> Layout:
-        """A row: the transition, its log-likelihoods, its advice before and after."""
+        """A row: the transition, its log-likelihoods, its option, its advice.
+
+        The advice is that before and that after the step.
+        """
         n = self.num_sources
         likelihoods = (n,) if self.method.contextual else ()
+        option = (1,) if self.method.options else ()
         advice = (n * self.num_actions,) * 2 if self.keeps_advice else ()
-        return Layout(self.spec.observation, likelihoods + advice)
+        return Layout(self.spec.observation, likelihoods + option + advice)
 
     def advise(self, obs: Observation) -> Float[Array, "n actions"]:
         """The sources' advice; none without sources."""
@@ -198,6 +202,8 @@ def observe(
     if method.contextual and setup.experts is not None:
         extras.append(setup.experts.log_likelihoods(trial.obs, action, next_obs))
         predicted = jnp.isfinite(extras[0])
+    if method.options:
+        extras.append(jnp.asarray(option, float))
     if setup.keeps_advice:
         extras += [trial.advice, setup.advise(next_obs)]
     behaviour = method.leader.remember(
@@ -220,7 +226,6 @@ def learn(
     trial: Trial,
     rows: Float[Array, "batch row"],
     row: Float[Array, " row"],
-    option: Int[Array, ""],
     step: Int[Array, ""],
     online: bool = True,
 ) -> Trial:
@@ -230,8 +235,7 @@ def learn(
         setup: who learns.
         trial: before the update.
         rows: replayed.
-        row: the latest.
-        option: under which the latest step was taken.
+        row: the latest, or the next of the episode that has just ended.
         step: number of the step, to name it should something go wrong.
         online: whether those that do not replay learn from the latest row alone.
     """
@@ -241,7 +245,10 @@ def learn(
     replayed = jax.vmap(unpack)(rows)
     newest = jax.vmap(unpack)(row[None]) if online else replayed
     batch, extras = replayed if agent.replays else newest
-    experience = Experience(batch, latest=unpack(row)[0], option=option)
+    latest, kept = unpack(row)
+    experience = Experience(batch, latest=latest)
+    if method.options:
+        experience = experience._replace(option=kept[0][0].astype(int))
     if setup.keeps_advice:
         shape = (-1, setup.num_sources, setup.num_actions)
         advice, next_advice = (part.reshape(shape) for part in extras[-2:])

@@ -32,6 +32,11 @@ DOMAINS: "dict[str, str | Domain]" = {
     "cartpole-dollars": "policymix.domains.cartpole.advice:DOLLARS",
     "inventory-wrong-cost": "policymix.domains.inventory.advice:WRONG_COST",
     "lander-weak": "policymix.domains.lander.advice:WEAK",
+    "acrobot": "policymix.domains.acrobot.experiment:ACROBOT",
+    **{
+        f"acrobot-{place}": f"policymix.domains.acrobot.experiment:INSTANCE_{place}"
+        for place in range(10)
+    },
 }
 """`register_domain` adds to them."""
 SHIPPED = tuple(DOMAINS)
@@ -45,9 +50,10 @@ GROUPS = {
         *("cartpole-ones", "cartpole-cents", "cartpole-dollars"),
         *("inventory-wrong-cost", "lander-weak"),
     ),
+    "acrobot": tuple(f"acrobot-{place}" for place in range(10)),
 }
-"""Names that stand for several experiments: the paper's, both inventories, and kinds of
-imperfect advice."""
+"""Names that stand for several experiments: the paper's, both inventories, kinds of
+imperfect advice, and ten machines of another paper's table."""
 DEMO = "cartpole"
 """What the demonstration and the examples of the command line show."""
 ABOUT = {
@@ -58,6 +64,7 @@ ABOUT = {
     "maze-spoilt-5, cartpole-weak, …": (
         "the same with imperfect advice; `policymix reproduce --help` names all"
     ),
+    "acrobot, acrobot-0, …, acrobot-9": "double pendulums of drawn physics",
 }
 ENVIRONMENTS = {
     "policymix/TransferMaze-v0": "policymix.domains.maze.picture:make_maze",
@@ -66,6 +73,7 @@ ENVIRONMENTS = {
         "policymix.domains.lander.picture:make_lander"
     ),
     "policymix/Inventory-v0": "policymix.domains.inventory.picture:make_inventory",
+    "policymix/TransferAcrobot-v0": "policymix.domains.acrobot.picture:make_acrobot",
     "policymix/TransferCheetah-v0": "policymix.domains.cheetah.task:make_cheetah",
 }
 PLUGINS = "policymix.domains"

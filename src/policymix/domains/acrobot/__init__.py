@@ -1,0 +1,1 @@
+"""Transfer-Acrobot: a double pendulum whose links are other ones in every machine."""

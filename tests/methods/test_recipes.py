@@ -33,7 +33,8 @@ from support.probes import (
     task_of,
 )
 
-NAMES = [*METHODS, "phi1", "phi2"]
+NAMES = [name for name in (*METHODS, "phi1", "phi2") if name != "multipolar"]
+"""All that learn a table."""
 BEST = best_return(LONG)
 STUCK = LONG.horizon * float(LONG.cost)
 """What walking left for ever returns."""

@@ -39,6 +39,7 @@ class Experience(NamedTuple):
     batch: Transition
     shaping: Shaping | None = None
     advice: Float[Array, "batch n actions"] | None = None
+    next_advice: Float[Array, "batch n actions"] | None = None
     latest: Transition | None = None
     option: Int[Array, ""] | None = None
     phi: Float[Array, "batch actions"] | None = None

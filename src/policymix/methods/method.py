@@ -36,6 +36,7 @@ class Method(eqx.Module):
         shapes: whether the form shapes the reward, which needs more of each step.
         options: whether the agent is CAPS, whose options are the sources.
         judged: whether the agent has judges, who say where to depart from the advice.
+        aggregates: whether the agent weighs the sources' actions and adds a residual.
     """
 
     trust: AbstractTrust | None = None
@@ -48,11 +49,12 @@ class Method(eqx.Module):
     shapes: bool = eqx.field(static=True, default=False)
     options: bool = eqx.field(static=True, default=False)
     judged: bool = eqx.field(static=True, default=False)
+    aggregates: bool = eqx.field(static=True, default=False)
 
     @property
     def advised(self) -> bool:
         """Whether the sources are asked at all."""
-        return self.trust is not None or self.options
+        return self.trust is not None or self.options or self.aggregates
 
     @property
     def contextual(self) -> bool:

@@ -5,7 +5,7 @@ from importlib.metadata import entry_points
 
 BUILT_IN = (
     *("mars", "mars-explicit", "mars-lookahead", "mars-reward", "mapse", "caps", "ucb"),
-    *("prql", "jumpstart", "follow", "oracle", "scratch"),
+    *("prql", "jumpstart", "multipolar", "follow", "oracle", "scratch"),
 )
 """Besides phi1, phi2, …: one source alone."""
 GROUP = "policymix.methods"

@@ -139,6 +139,12 @@ def caps(given: Given) -> Method:
     return Method(options=True)
 
 
+def multipolar(given: Given) -> Method:
+    """The sources' actions by learned weights, plus a residual: `agents.multipolar`."""
+    del given
+    return Method(aggregates=True)
+
+
 METHODS: dict[str, Recipe] = {
     "scratch": scratch,
     "mars": mars,
@@ -152,6 +158,7 @@ METHODS: dict[str, Recipe] = {
     "oracle": oracle,
     "prql": prql,
     "jumpstart": jumpstart,
+    "multipolar": multipolar,
 }
 """By the names of the command line; phi1, phi2, … are one source alone.
 `register_method` adds to it, and so do the entry points of installed packages."""

@@ -10,6 +10,7 @@ from policymix.agents.caps import CAPS
 from policymix.agents.dqn import DQN
 from policymix.agents.heads import AbstractHeads, NetworkHeads, TableHeads
 from policymix.agents.judged import Judged
+from policymix.agents.multipolar import Multipolar
 from policymix.agents.q_learning import QLearning
 from policymix.beliefs.build import MixtureMaker, make_mixture
 from policymix.beliefs.mixture import AbstractMixture
@@ -111,7 +112,19 @@ def make_agent(
     options = count if method.options else 0
     rate = settings.shaped_rate if guided else settings.learning_rate
     learner = make_learner(library.experts, settings, options, rate)
+    if method.aggregates:
+        return make_multipolar(learner, count)
     return CAPS(learner, count, settings.exit_rate) if options else learner
+
+
+def make_multipolar(learner: AbstractLearner, count: int) -> Multipolar:
+    """Weights and residual are learned by gradients, so a table will not do."""
+    if not isinstance(learner, DQN):
+        raise PolicymixError(
+            "layers=None asks for a table, but multipolar learns a residual network. "
+            "Give hidden layers, for instance layers=(64, 64)"
+        )
+    return Multipolar(learner, count)
 
 
 def make_learner(

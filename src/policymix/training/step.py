@@ -86,7 +86,9 @@ class LearningSetup(eqx.Module):
     @property
     def keeps_advice(self) -> bool:
         """Whether learning needs the advice of replayed transitions."""
-        return self.method.shapes or self.method.options or self.method.judged
+        method = self.method
+        asked = method.shapes or method.options or method.judged
+        return asked or method.aggregates
 
     @property
     def layout(self) -> Layout:
@@ -252,7 +254,7 @@ def learn(
     if setup.keeps_advice:
         shape = (-1, setup.num_sources, setup.num_actions)
         advice, next_advice = (part.reshape(shape) for part in extras[-2:])
-        experience = experience._replace(advice=advice)
+        experience = experience._replace(advice=advice, next_advice=next_advice)
         if method.shapes:
             shape_one = partial(shaping_of, setup, trial)
             shaping = jax.vmap(shape_one)(batch, advice, next_advice)

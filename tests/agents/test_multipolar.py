@@ -10,7 +10,7 @@ import pytest
 
 from policymix.agents.base import Experience
 from policymix.agents.dqn import DQN
-from policymix.agents.multipolar import Multipolar
+from policymix.agents.multipolar import Aggregate, Multipolar
 from policymix.core.errors import PolicymixError
 from policymix.core.networks import MLP
 from policymix.training.setup import build_setup
@@ -75,7 +75,9 @@ def test_the_gradient_reaches_the_weights_of_advice_that_was_taken():
     learned, _ = AGENT.update(
         state, Experience(batch, advice=ADVICE, next_advice=ADVICE)
     )
-    moved = np.asarray(learned.online.parameters.trusts) != 1.0
+    network = learned.online.parameters
+    assert isinstance(network, Aggregate)
+    moved = np.asarray(network.trusts) != 1.0
     np.testing.assert_array_equal(moved[:, [0, 1, 3]], False)
     np.testing.assert_array_equal(moved[:, 2], ADVICE[..., 2].any(axis=0))
     assert moved.any()

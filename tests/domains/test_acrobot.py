@@ -1,11 +1,14 @@
 """The double pendulum against Gymnasium and against MULTIPOLAR's instances."""
 
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.envs.classic_control import AcrobotEnv
 
+from policymix.core.spaces import spec_of_spaces
+from policymix.core.types import Box
 from policymix.domains.acrobot.task import (
     MACHINES,
     NUM_SOURCES,
@@ -16,6 +19,7 @@ from policymix.domains.acrobot.task import (
     drawn_physics,
     machine,
 )
+from policymix.environments.targets import limit_of
 
 
 class DrawnEnv(AcrobotEnv):
@@ -58,11 +62,14 @@ def test_equals_gymnasium_state_for_state(place):
 
 
 def test_spaces_starts_and_limit_are_gymnasiums(keys):
-    env, ours = AcrobotEnv(), Acrobot()
+    ours, env = Acrobot(), gymnasium.make("Acrobot-v1")
+    theirs = spec_of_spaces(env, "Gymnasium's")
+    assert isinstance(ours.spec.observation, Box)
+    assert isinstance(theirs.observation, Box)
     np.testing.assert_array_equal(
-        env.observation_space.high, np.float32(ours.spec.observation.high)
+        np.array(ours.spec.observation.high, np.float32), theirs.observation.high
     )
-    assert (ours.spec.action.n, ours.horizon) == (env.action_space.n, 500)
+    assert (ours.spec.action, ours.horizon) == (theirs.action, limit_of(env))
     starts = np.asarray(jax.vmap(ours.initial)(jax.random.split(keys(), 2_000)))
     angles = np.arctan2(starts[:, [1, 3]], starts[:, [0, 2]])
     drawn = np.hstack([angles, starts[:, 4:]])

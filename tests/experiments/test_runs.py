@@ -4,6 +4,7 @@ import csv
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from policymix.core.errors import PolicymixError
@@ -31,7 +32,8 @@ def read(out):
 def test_every_evaluation_of_every_trial_has_a_row(tmp_path):
     returned = go(tmp_path / "out")
     (header, *rows), facts = read(tmp_path / "out")
-    assert ",".join(header) == HEADER == "domain,method,trial,seed,step,score,alone"
+    columns = "domain,method,trial,seed,step,score,alone,training"
+    assert ",".join(header) == HEADER == columns
     keys = [(method, int(trial), int(step)) for _, method, trial, _, step, *_ in rows]
     assert sorted(keys) == sorted(
         (method, trial, step)
@@ -42,6 +44,8 @@ def test_every_evaluation_of_every_trial_has_a_row(tmp_path):
     assert all(int(row[3]) == 5 + int(row[2]) for row in rows)
     assert [float(row[5]) for row in rows] == [row.score for row in returned]
     assert [float(row[6]) for row in rows] == [row.alone for row in returned]
+    told = [float(row[7]) for row in rows]
+    np.testing.assert_array_equal(told, [row.training for row in returned])
     assert facts["status"] == "finished"
     assert facts["settings"]["scale"] == SETTINGS.scale
     assert set(facts["wall_seconds"]) == {"mars", "scratch"}

@@ -100,6 +100,7 @@ def test_curves_are_the_rows_that_were_written(written):
     for row in rows:
         place = STEPS.index(row.step), row.trial
         assert (curve.scores[place], curve.alone[place]) == (row.score, row.alone)
+        np.testing.assert_equal(curve.training[place], row.training)
     assert found.facts == facts_of(out)
     assert not found.has_snapshots
 
@@ -120,7 +121,7 @@ def two(folder):
     lines = lines_of(folder)
     parts = [line.replace("scratch", "phi1").split(",") for line in lines[1:]]
     lower = [
-        ",".join([*rest, str(float(score) - 1), alone]) for *rest, score, alone in parts
+        ",".join([*part[:5], str(float(part[5]) - 1), *part[6:]]) for part in parts
     ]
     rewrite(folder, [*lines, *lower])
     return folder
@@ -202,26 +203,27 @@ def test_a_repeated_row_is_named_with_the_first(folder, change):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("probe,scratch,0,5,100,1.0", "6 values instead of 7"),
-        ("probe,scratch,0,5,100,1.0,2.0,3.0", "8 values instead of 7"),
-        ("", "values instead of 7"),
-        ("probe,scratch,one,5,100,1.0,2.0", "'one'"),
-        ("probe,scratch,0,5.5,100,1.0,2.0", "'5.5'"),
-        ("probe,scratch,0,5,soon,1.0,2.0", "'soon'"),
-        ("probe,scratch,0,5,100,good,2.0", "'good'"),
-        ("probe,scratch,0,5,100,,2.0", "''"),
-        ("probe,scratch,0,5,100,nan,2.0", "the score is nan"),
-        ("probe,scratch,0,5,100,inf,2.0", "the score is inf"),
-        ("probe,scratch,0,5,100,-inf,2.0", "the score is -inf"),
-        ("probe,scratch,0,5,100,1.0,bad", "'bad'"),
-        ("probe,scratch,0,5,100,1.0,", "''"),
-        ("probe,scratch,0,5,100,1.0,nan", "the score alone is nan"),
-        ("maze,scratch,0,5,100,1.0,2.0", "the domain is 'maze', not 'probe'"),
-        ("probe,mars,0,5,100,1.0,2.0", "'mars' is none of the run's methods"),
-        ("probe,scratch,2,7,100,1.0,2.0", "no trial 2 with seed 7"),
-        ("probe,scratch,-1,4,100,1.0,2.0", "no trial -1 with seed 4"),
-        ("probe,scratch,0,6,100,1.0,2.0", "no trial 0 with seed 6"),
-        ("probe,scratch,0,5,-100,1.0,2.0", "the step is -100"),
+        ("probe,scratch,0,5,100,1.0", "6 values instead of 8"),
+        ("probe,scratch,0,5,100,1.0,2.0,3.0,4.0", "9 values instead of 8"),
+        ("", "values instead of 8"),
+        ("probe,scratch,one,5,100,1.0,2.0,0.5", "'one'"),
+        ("probe,scratch,0,5.5,100,1.0,2.0,0.5", "'5.5'"),
+        ("probe,scratch,0,5,soon,1.0,2.0,0.5", "'soon'"),
+        ("probe,scratch,0,5,100,good,2.0,0.5", "'good'"),
+        ("probe,scratch,0,5,100,,2.0,0.5", "''"),
+        ("probe,scratch,0,5,100,nan,2.0,0.5", "the score is nan"),
+        ("probe,scratch,0,5,100,inf,2.0,0.5", "the score is inf"),
+        ("probe,scratch,0,5,100,-inf,2.0,0.5", "the score is -inf"),
+        ("probe,scratch,0,5,100,1.0,bad,0.5", "'bad'"),
+        ("probe,scratch,0,5,100,1.0,,0.5", "''"),
+        ("probe,scratch,0,5,100,1.0,nan,0.5", "the score alone is nan"),
+        ("probe,scratch,0,5,100,1.0,2.0,inf", "training episodes is infinite"),
+        ("maze,scratch,0,5,100,1.0,2.0,0.5", "the domain is 'maze', not 'probe'"),
+        ("probe,mars,0,5,100,1.0,2.0,0.5", "'mars' is none of the run's methods"),
+        ("probe,scratch,2,7,100,1.0,2.0,0.5", "no trial 2 with seed 7"),
+        ("probe,scratch,-1,4,100,1.0,2.0,0.5", "no trial -1 with seed 4"),
+        ("probe,scratch,0,6,100,1.0,2.0,0.5", "no trial 0 with seed 6"),
+        ("probe,scratch,0,5,-100,1.0,2.0,0.5", "the step is -100"),
     ],
 )
 @pytest.mark.parametrize("line", [2, 4, 7])
@@ -232,9 +234,12 @@ def test_a_row_that_cannot_be_is_named_by_its_line(folder, line, row, words):
     assert_wrong(folder, ROWS, f"line {line}", words)
 
 
-def test_rows_from_before_there_was_a_score_alone_are_read(written, folder):
+def test_rows_from_before_there_were_further_columns_are_read(written, folder):
     rewrite(folder, [line.rpartition(",")[0] for line in lines_of(folder)])
-    assert lines_of(folder)[0] == EARLIER
+    assert lines_of(folder)[0] == EARLIER[1]
+    assert np.isnan(read_run(folder).curves["scratch"].training).all()
+    rewrite(folder, [line.rpartition(",")[0] for line in lines_of(folder)])
+    assert lines_of(folder)[0] == EARLIER[0]
     curve, whole = (read_run(f).curves["scratch"] for f in (folder, written[1]))
     np.testing.assert_array_equal(curve.scores, whole.scores)
     assert curve.alone.shape == whole.alone.shape
@@ -244,11 +249,11 @@ def test_rows_from_before_there_was_a_score_alone_are_read(written, folder):
 @pytest.mark.parametrize("line", [2, 4, 7])
 def test_a_file_has_the_score_alone_in_every_row_or_in_none(folder, line):
     lines = lines_of(folder)
-    rewrite(folder, [EARLIER, *lines[1:]])
-    assert_wrong(folder, ROWS, "line 2", "7 values instead of 6")
+    rewrite(folder, [EARLIER[0], *lines[1:]])
+    assert_wrong(folder, ROWS, "line 2", "8 values instead of 6")
     lines[line - 1] = lines[line - 1].rpartition(",")[0]
     rewrite(folder, lines)
-    assert_wrong(folder, ROWS, f"line {line}", "6 values instead of 7")
+    assert_wrong(folder, ROWS, f"line {line}", "7 values instead of 8")
 
 
 def test_no_row_lies_beyond_the_end(folder):

@@ -166,6 +166,16 @@ def test_truncation_bootstraps_and_termination_does_not(ends, worth):
     np.testing.assert_allclose(table, np.full((1, 2), worth), rtol=1e-4)
 
 
+def test_rows_have_the_mean_return_of_training_episodes():
+    """Every episode of the endless task returns five, whatever was explored."""
+    domain = Endless()
+    task = task_of(domain, [source("only", [0], domain)])
+    rows = run(task, "scratch", 7, evaluate_every=4).rows
+    np.testing.assert_array_equal([row.step for row in rows], [0, 4, 7])
+    told = [row.training for row in rows]
+    np.testing.assert_array_equal(told, [np.nan, np.nan, 5.0])
+
+
 def test_updates_after_an_episode_are_its_steps_or_a_number():
     lengths, ended = jnp.array([5, 8, 2]), jnp.array([True, False, True])
     by_length = updates_due(Plan(1, 1, 1, "episode"), lengths, ended)

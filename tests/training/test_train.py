@@ -39,7 +39,7 @@ def test_a_row_for_every_trial_and_evaluation_from_step_zero_on(result):
         for trial in (0, 1)
     ]
     assert [row[:5] for row in result.rows] == expected
-    scores = ("score", "alone")
+    scores = ("score", "alone", "training")
     assert Row._fields == ("domain", "method", "trial", "seed", "step", *scores)
 
 

@@ -39,13 +39,13 @@ class Experience(NamedTuple):
     batch: Transition
     shaping: Shaping | None = None
     advice: Float[Array, "batch n actions"] | None = None
-    next_advice: Float[Array, "batch n actions"] | None = None
     latest: Transition | None = None
     option: Int[Array, ""] | None = None
     phi: Float[Array, "batch actions"] | None = None
     next_phi: Float[Array, "batch actions"] | None = None
     best: Int[Array, ""] | None = None
     """The way to behave that has proved best, for a student."""
+    next_advice: Float[Array, "batch n actions"] | None = None
 
 
 class AbstractAgent(eqx.Module, Generic[State]):

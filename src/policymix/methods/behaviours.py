@@ -26,6 +26,8 @@ class BehaviourState(NamedTuple):
     """Steps of this episode."""
     total: Scalar
     """Its return so far."""
+    earned: Scalar
+    """Returns of all finished episodes together."""
     arm: Int[Array, ""]
     """Which arm leads it."""
     means: Float[Array, " arms"]

@@ -10,7 +10,7 @@ import json
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,11 +45,13 @@ class Row(NamedTuple):
     score: float
     alone: float
     """The score without the sources; nan in folders that do not say it."""
+    training: float = math.nan
+    """Mean return of all training episodes so far; nan before the first has ended."""
 
 
 HEADER = ",".join(Row._fields)
-EARLIER = ",".join(Row._fields[:-1])
-"""The header of folders from before rows said what is reached without the sources."""
+EARLIER = tuple(",".join(Row._fields[:known]) for known in (6, 7))
+"""Headers of folders from before rows had all that they have today."""
 NEEDED: dict[str, Any] = {
     "status": str,
     "domain": str,
@@ -72,7 +74,7 @@ NEEDED: dict[str, Any] = {
 class Curve:
     """All trials of one method: scores [evaluations, trials], with and without sources.
 
-    What is reached `alone` is nan where the rows do not say it.
+    What is reached `alone` and in `training` is nan where the rows do not say it.
     """
 
     method: str
@@ -80,6 +82,7 @@ class Curve:
     scores: np.ndarray
     alone: np.ndarray
     seeds: tuple[int, ...]
+    training: np.ndarray = field(default_factory=lambda: np.array(math.nan))
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,7 @@ def json_of(path: Path) -> Any:
 def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
     """Every method's curve, from a file that has each row once."""
     lines = lines_of(path)
-    if not lines or lines[0] not in (HEADER.split(","), EARLIER.split(",")):
+    if not lines or ",".join(lines[0]) not in (HEADER, *EARLIER):
         found = ",".join(lines[0]) if lines else ""
         problem = f"the header is {found!r} instead of {HEADER!r}"
         raise FileFormatError(path, "line 1", problem, RESTORE)
@@ -247,11 +250,12 @@ def parse_row(parts: Sequence[str], facts: dict[str, Any], columns: int) -> Row:
         raise ValueError(f"{len(parts)} values instead of {columns}")
     domain, method, *numbers = parts
     trial, seed, step = map(int, numbers[:3])
-    score, *alone = map(float, numbers[3:])
-    if not math.isfinite(score):
-        raise ValueError(f"the score is {score}")
-    if not all(map(math.isfinite, alone)):
-        raise ValueError(f"the score alone is {alone[0]}")
+    scores = list(map(float, numbers[3:]))
+    for name, score in zip(("score", "score alone"), scores, strict=False):
+        if not math.isfinite(score):
+            raise ValueError(f"the {name} is {score}")
+    if any(map(math.isinf, scores)):
+        raise ValueError("the return of training episodes is infinite")
     if domain != facts["domain"]:
         raise ValueError(f"the domain is {domain!r}, not {facts['domain']!r}")
     if method not in facts["methods"]:
@@ -261,7 +265,8 @@ def parse_row(parts: Sequence[str], facts: dict[str, Any], columns: int) -> Row:
     every, last = (facts["settings"][name] for name in ("evaluate_every", "steps"))
     if not 0 <= step <= last or (step % every and step != last):
         raise ValueError(f"the step is {step}, at which no test is due")
-    return Row(domain, method, trial, seed, step, score, *(alone or [math.nan]))
+    untold = [math.nan] * (len(Row._fields) - columns)
+    return Row(domain, method, trial, seed, step, *scores, *untold)
 
 
 def curve_of(
@@ -289,6 +294,7 @@ def curve_of(
         [rows[method, trial, step][1] for trial in range(facts["trials"])]
         for step in steps
     ]
-    scores = np.array([[(row.score, row.alone) for row in test] for test in found])
+    told = np.array([[row[-3:] for row in test] for test in found], float)
     seeds = tuple(facts["seed"] + trial for trial in range(facts["trials"]))
-    return Curve(method, np.array(steps), scores[..., 0], scores[..., 1], seeds)
+    scores, alone, training = np.moveaxis(told, -1, 0)
+    return Curve(method, np.array(steps), scores, alone, seeds, training)

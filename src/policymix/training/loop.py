@@ -7,6 +7,7 @@ so threads run at once, and no setting of JAX is needed.
 """
 
 import abc
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -128,6 +129,15 @@ class Loop:
         steps = [np.asarray(fault.step)[:count] for fault, count in faults]
         codes = [np.asarray(fault.code)[:count] for fault, count in faults]
         return np.concatenate(steps), np.concatenate(codes)
+
+    @property
+    def training(self) -> list[float]:
+        """Every trial's mean return of finished training episodes; nan before any."""
+        parts = [(s.carry.trials.behaviour, s.count) for s in self._shards]
+        sums = np.concatenate([np.asarray(b.earned)[:n] for b, n in parts])
+        counts = np.concatenate([np.asarray(b.episode)[:n] for b, n in parts])
+        pairs = zip(sums.tolist(), counts.tolist(), strict=True)
+        return [total / count if count else math.nan for total, count in pairs]
 
     @property
     def trials(self) -> Trial:

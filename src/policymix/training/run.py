@@ -167,12 +167,12 @@ class TrainingRun:
             scores = alone = self._examination.scores(episodes)
             if self._asks:
                 alone = self._examination.scores(episodes, alone=True)
+        tested = (scores.tolist(), alone.tolist())
+        columns = (self.seeds.tolist(), *tested, self.loop.training)
         domain = self.task.domain.name
         rows = [
-            Row(domain, self.name, place, seed, step, *both)
-            for place, (seed, *both) in enumerate(
-                zip(self.seeds.tolist(), scores.tolist(), alone.tolist(), strict=True)
-            )
+            Row(domain, self.name, place, seed, step, *told)
+            for place, (seed, *told) in enumerate(zip(*columns, strict=True))
         ]
         self._check(rows)
         return rows

@@ -41,7 +41,7 @@ ACROBOT = Domain(
 )
 
 
-def choose(library: SourceLibrary, place: int) -> SourceLibrary:
+def four_of(library: SourceLibrary, place: int) -> SourceLibrary:
     """The four sources of a machine, in units measured as for a target of one's own."""
     names = [name_of_machine(other) for other in chosen_sources()[place]]
     sources = [source for source in library.sources if source.name in names]
@@ -56,7 +56,7 @@ def instance(place: int) -> Domain:
         ACROBOT,
         name=f"{ACROBOT.name}-{place}",
         family=partial(acrobot_family, place),
-        alter=partial(choose, place=place),
+        alter=partial(four_of, place=place),
         home=ACROBOT.name,
         trainer=None,
         study=replace(STUDY, title=f"Acrobot, machine {place}"),

@@ -25,7 +25,7 @@ TIME_STEP = 0.2
 FASTEST = (4 * np.pi, 9 * np.pi)
 """At which shoulder and elbow can turn."""
 TORQUES = (-1.0, 0.0, 1.0)
-START = 0.1
+SLACK = 0.1
 """Each angle and speed begins within ± this."""
 
 MACHINES = 10
@@ -71,7 +71,7 @@ class Acrobot(DeterministicDomain):
 
     def initial(self, key: Key) -> State:
         """Hanging down, nearly at rest."""
-        return observed(jax.random.uniform(key, (4,), minval=-START, maxval=START))
+        return observed(jax.random.uniform(key, (4,), minval=-SLACK, maxval=SLACK))
 
     def transition(self, obs: State, action: DiscreteAction) -> State:
         """One step of fourth-order Runge-Kutta, then limits on the speeds."""

@@ -428,8 +428,8 @@ def test_the_sentence_of_the_mixture_by_hand():
     sentence = trusts_the_right_source(planted("maze", mars=50, seen=seen)).sentence
     assert sentence == (
         "After 5,000 samples the most trusted source is the right one (the room's own "
-        "source) in 90.0 (every trial) % of the states that right choices visit; before "
-        "the first sample in 25 %, by chance in 33 %."
+        "source) in 90.0 (every trial) % of the states that right choices visit; "
+        "before the first sample in 25 %, by chance in 33 %."
     )
 
 

@@ -1,6 +1,5 @@
 """The command line: what was typed becomes a command, a page or a short complaint."""
 
-import inspect
 import os
 import sys
 from collections.abc import Sequence
@@ -63,14 +62,9 @@ def launch(
     ] = (),
 ) -> int | None:
     """Run the user's own code, then the command."""
-    from policymix.core.devices import use_every_core
-
     for place in load:
-        use_every_core()
         run_own_code(place)
     command, bound, _ = app.parse_args(tokens)
-    if inspect.isfunction(command):  # pages of help are methods of the app
-        use_every_core()
     return command(*bound.args, **bound.kwargs)
 
 

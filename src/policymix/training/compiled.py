@@ -3,10 +3,9 @@
 What makes it fast, each measured: trials move in lock step, so the replay has one write
 position; a row is written before rows are read; the random numbers of a chunk are drawn
 before its scan; target copies and tests happen between chunks; each core has its own
-shard of the trials (see `loop`).
+shard of the trials (see `loop`), and its programs start no threads.
 """
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,8 +13,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh
-from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.core.types import Key, Keys, Observation, TestKeys
@@ -155,66 +152,36 @@ def decide(world: World, trials: Trial, obs: Array, alone: bool = False) -> Arra
     return jax.vmap(act, (0, None))(trials, obs)
 
 
-AXIS = "trials"
-SHARDED, WHOLE = P(AXIS), P()
-CARRY: Any = Carry(SHARDED, SHARDED, WHOLE)  # pyright: ignore[reportArgumentType]
+ALONE = {"xla_cpu_multi_thread_eigen": False}
+"""Every shard keeps to its own core: they are all busy."""
 
 
-def _shards(mesh: Mesh, call: Callable, inputs: tuple, outputs: Any) -> Callable:
-    """Run a function of arrays on every device's share of the trials."""
-    return jax.shard_map(
-        call, mesh=mesh, in_specs=inputs, out_specs=outputs, check_vma=False
-    )
-
-
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=ALONE)
 def _start(
-    mesh: Mesh, rest: World, plan: Plan, arrays: World, keys: Keys, start_keys: Keys
+    rest: World, plan: Plan, arrays: World, keys: Keys, start_keys: Keys
 ) -> Carry:
-    def call(arrays: World, *keys: Keys) -> Carry:
-        return start(eqx.combine(arrays, rest), plan, *keys)
-
-    inputs = (WHOLE, SHARDED, SHARDED)
-    return _shards(mesh, call, inputs, CARRY)(arrays, keys, start_keys)
+    return start(eqx.combine(arrays, rest), plan, keys, start_keys)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=(4,))
+@partial(jax.jit, static_argnums=(0, 1), donate_argnums=(3,), compiler_options=ALONE)
 def _chunk(
-    mesh: Mesh,
-    rest: World,
-    plan: Plan,
-    arrays: World,
-    carry: Carry,
-    keys: Keys,
-    start_keys: Keys,
+    rest: World, plan: Plan, arrays: World, carry: Carry, keys: Keys, start_keys: Keys
 ) -> Carry:
-    def call(arrays: World, carry: Carry, *keys: Keys) -> Carry:
-        return chunk(eqx.combine(arrays, rest), plan, carry, *keys)
-
-    inputs = (WHOLE, CARRY, SHARDED, SHARDED)
-    return _shards(mesh, call, inputs, CARRY)(arrays, carry, keys, start_keys)
+    return chunk(eqx.combine(arrays, rest), plan, carry, keys, start_keys)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=ALONE)
 def _evaluate(
-    mesh: Mesh, rest: World, alone: bool, arrays: World, trials: Trial, keys: TestKeys
+    rest: World, alone: bool, arrays: World, trials: Trial, keys: TestKeys
 ) -> tuple[Array, Array]:
-    def call(arrays: World, trials: Trial, keys: TestKeys) -> tuple[Array, Array]:
-        return evaluate_trials(eqx.combine(arrays, rest), trials, keys, alone)
-
-    inputs = (WHOLE, SHARDED, SHARDED)
-    return _shards(mesh, call, inputs, SHARDED)(arrays, trials, keys)
+    return evaluate_trials(eqx.combine(arrays, rest), trials, keys, alone)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=ALONE)
 def _decide(
-    mesh: Mesh, rest: World, alone: bool, arrays: World, trials: Trial, obs: Array
+    rest: World, alone: bool, arrays: World, trials: Trial, obs: Array
 ) -> Array:
-    def call(arrays: World, trials: Trial, obs: Array) -> Array:
-        return decide(eqx.combine(arrays, rest), trials, obs, alone)
-
-    inputs = (WHOLE, SHARDED, WHOLE)
-    return _shards(mesh, call, inputs, SHARDED)(arrays, trials, obs)
+    return decide(eqx.combine(arrays, rest), trials, obs, alone)
 
 
 class CompiledShard(AbstractShard):
@@ -226,7 +193,7 @@ class CompiledShard(AbstractShard):
         size: trials that it has room for; with one size, one program serves all shards.
         tests: test episodes that are played at a time.
         seeds: one for each trial.
-        devices: where they run, as many on each.
+        device: where they run.
     """
 
     def __init__(
@@ -236,26 +203,20 @@ class CompiledShard(AbstractShard):
         size: int,
         tests: int,
         seeds: np.ndarray,
-        devices: Sequence[Any],
+        device: Any,
     ):
-        self._mesh = jax.make_mesh(
-            (len(devices),), (AXIS,), devices=devices, axis_types=(AxisType.Auto,)
-        )
         self.count, self._plan, self._tests = len(seeds), plan, tests
-        self._arrays, self._rest = eqx.partition(world, eqx.is_array)
-        filled = jnp.asarray(np.resize(seeds, size))
+        arrays, self._rest = eqx.partition(world, eqx.is_array)
+        self._arrays = jax.device_put(arrays, device)
+        filled = jax.device_put(np.resize(seeds, size), device)
         self._keys = tuple(keys_of(filled, use) for use in (STEPS, STARTS))
         self._test_keys = keys_of(filled, TESTS)
         learners = keys_of(filled, LEARNER)
-        self.carry = _start(
-            self._mesh, self._rest, plan, self._arrays, learners, self._keys[1]
-        )
+        self.carry = _start(self._rest, plan, self._arrays, learners, self._keys[1])
 
     def advance(self, length: int) -> None:
         plan = self._plan._replace(length=length)
-        self.carry = _chunk(
-            self._mesh, self._rest, plan, self._arrays, self.carry, *self._keys
-        )
+        self.carry = _chunk(self._rest, plan, self._arrays, self.carry, *self._keys)
 
     def refresh(self) -> None:
         rest, arrays = self._rest.setup, self._arrays.setup
@@ -264,12 +225,12 @@ class CompiledShard(AbstractShard):
     def evaluate(
         self, first: int = 0, alone: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        fixed = (self._mesh, self._rest, alone, self._arrays)
+        fixed = (self._rest, alone, self._arrays)
         keys = keys_for_tests(self._test_keys, self.carry.written, first, self._tests)
         lengths, totals = _evaluate(*fixed, self.carry.trials, keys)
         return np.asarray(lengths)[: self.count], np.asarray(totals)[: self.count]
 
     def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:
-        fixed = (self._mesh, self._rest, alone, self._arrays)
+        fixed = (self._rest, alone, self._arrays)
         actions = _decide(*fixed, self.carry.trials, jnp.asarray(obs))
         return np.asarray(actions)[: self.count]

@@ -4,7 +4,7 @@ While one shard's learner runs, which needs no interpreter, the host steps the
 environments of another.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -150,7 +150,7 @@ class HostShard(AbstractShard):
         plan: numbers that shape the program.
         tests: test episodes that are played at a time.
         seeds: one for each trial.
-        devices: where they learn: one.
+        device: where they learn.
     """
 
     def __init__(
@@ -160,9 +160,8 @@ class HostShard(AbstractShard):
         plan: Plan,
         tests: int,
         seeds: np.ndarray,
-        devices: Sequence[Any],
+        device: Any,
     ):
-        (device,) = devices
         arrays, self._rest = eqx.partition(setup, eqx.is_array)
         self._arrays = jax.device_put(arrays, device)
         self._plan, self.count = plan, len(seeds)

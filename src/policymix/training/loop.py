@@ -1,9 +1,8 @@
 """Trials side by side: a shard of them on every core, or on every accelerator.
 
-Where JAX has several devices (accelerators, or cores that `use_every_core` made devices
-before JAX started), they share the work. Where it has one processor, each core has a
-shard of its own and a thread that steps it: compiled programs hold no interpreter lock,
-so threads run at once, and no setting of JAX is needed.
+Every shard has a thread that steps it: compiled programs hold no interpreter lock, so
+threads run at once, and no setting of JAX is needed. What a trial learns does not
+depend on the shard that it is in.
 """
 
 import abc
@@ -50,23 +49,21 @@ class AbstractShard(abc.ABC):
         """Greedy actions in these states, one row for each trial."""
 
 
-MakeShard = Callable[[np.ndarray, Sequence[Any]], AbstractShard]
-"""From the seeds of its trials and its devices to a shard."""
+MakeShard = Callable[[np.ndarray, Any], AbstractShard]
+"""From the seeds of its trials and its device to a shard."""
 
 
 def processors(trials: int, cores: int | None) -> list[Any]:
-    """A device for each worker: all there are, or one processor once for each core.
+    """A device for each shard: every accelerator, or a processor once for each core.
 
     Args:
-        trials: no more workers than these.
-        cores: of the processor to use; None uses all that this process may, or as many
-            as JAX_NUM_CPU_DEVICES says.
+        trials: no more shards than these.
+        cores: of the processor to use; None uses all that this process may.
     """
     devices = jax.devices()
     if devices[0].platform == "cpu":
-        chosen = len(devices) > 1 or "JAX_NUM_CPU_DEVICES" in os.environ
-        whole = len(devices) if chosen else len(os.sched_getaffinity(0))
-        devices = (devices * whole)[: min(cores or whole, whole)]
+        whole = len(os.sched_getaffinity(0))
+        devices = devices[:1] * min(cores or whole, whole)
     return devices[:trials]
 
 
@@ -76,15 +73,13 @@ class Loop:
     Args:
         make: makes a shard.
         seeds: one for each trial.
-        places: the devices of each shard.
+        devices: one for each shard.
     """
 
-    def __init__(
-        self, make: MakeShard, seeds: np.ndarray, places: Sequence[Sequence[Any]]
-    ):
-        parts = np.array_split(seeds, len(places))
-        self._threads = ThreadPoolExecutor(len(places))
-        self._shards = [make(*part) for part in zip(parts, places, strict=True)]
+    def __init__(self, make: MakeShard, seeds: np.ndarray, devices: Sequence[Any]):
+        parts = np.array_split(seeds, len(devices))
+        self._threads = ThreadPoolExecutor(len(devices))
+        self._shards = [make(*part) for part in zip(parts, devices, strict=True)]
 
     def _each(self, ask: Callable[[AbstractShard], Any]) -> list[Any]:
         return list(self._threads.map(ask, self._shards))

@@ -260,12 +260,9 @@ def make_loop(
     """Compiled shards for JAX domains, the host's for Gymnasium environments."""
     target: Any = task.domain.target
     tests = settings.evaluation_episodes
-    workers = processors(len(seeds), cores)
-    alone = [[worker] for worker in workers]
+    devices = processors(len(seeds), cores)
     if not isinstance(target, AbstractDomain):
-        return Loop(partial(HostShard, setup, target, plan, tests), seeds, alone)
-    # Devices of their own share one program; the cores of one device have a shard each.
-    places = alone if len(set(workers)) == 1 else [workers]
-    room = -(-len(seeds) // len(workers)) * len(workers) // len(places)
+        return Loop(partial(HostShard, setup, target, plan, tests), seeds, devices)
+    room = -(-len(seeds) // len(devices))
     world = World(setup, target)
-    return Loop(partial(CompiledShard, world, plan, room, tests), seeds, places)
+    return Loop(partial(CompiledShard, world, plan, room, tests), seeds, devices)

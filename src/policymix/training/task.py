@@ -7,7 +7,6 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from policymix.core.devices import use_every_core
 from policymix.core.errors import DomainError, PolicymixError
 from policymix.environments.base import Family
 from policymix.environments.copies import copies_of
@@ -102,11 +101,7 @@ def domain_of(target: Any, horizon: int) -> Domain:
 
 
 def load_task(place: str | Path) -> TransferTask:
-    """A domain by name with its shipped sources, or the folder of a library.
-
-    Loading starts JAX, so every core is asked for here; see `policymix.core.devices`.
-    """
-    use_every_core()
+    """A domain by name with its shipped sources, or the folder of a library."""
     if str(place) not in domain_names() and Path(place).exists():
         library, facts = read_library_folder(Path(place))
         domain = find_domain(str(facts.get("domain")))

@@ -6,7 +6,6 @@ import numpy as np
 
 from policymix.beliefs.build import MixtureMaker
 from policymix.beliefs.mixture import AbstractMixture
-from policymix.core.devices import use_every_core
 from policymix.core.progress import bars
 from policymix.core.settings import Settings
 from policymix.methods.method import Recipe
@@ -57,8 +56,6 @@ def train(
             1 leaves the others alone.
         progress: show a bar with samples, speed, score and time left.
     """
-    if cores is None:
-        use_every_core()
     task = prepare(load_task(task) if isinstance(task, str) else task)
     settings = task.domain.settings if settings is None else settings
     if steps is not None:

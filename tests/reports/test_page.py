@@ -13,6 +13,7 @@ from policymix.reports.page import CHARTS, SCRIPTS, TEMPLATE, render
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(2)>'
+DOUBT = {"doubt": "no", "alone": IMAGE}
 STEPS = [0, 100, 1000, 10_000]
 SOURCES = [{"name": IMAGE, "colour": "#0072b2"}, {"name": "land", "colour": "#e69f00"}]
 BELIEVED = {"method": SCRIPT, "trial": 0, "sources": SOURCES, "steps": STEPS}
@@ -115,7 +116,8 @@ def domain(name, belief):
         "seeds": "0–19",
         "steps": 10_000,
         "limits": [60, 160] if belief and belief["kind"] == "cells" else None,
-        "claims": [{"claim": SCRIPT, "answer": "yes", "sentence": IMAGE}],
+        "claims": [{"claim": SCRIPT, "answer": "yes", "sentence": IMAGE, **DOUBT}],
+        "unasked": SCRIPT,
         "methods": METHODS,
         "summary": summary(),
         "profile": {
@@ -140,7 +142,7 @@ DATA = {
     "notes": [SCRIPT, "line\u2028separator & </script>"],
     "across": [{"method": IMAGE, "cell": "0.97 [0.95, 0.99]"}],
     "questions": [
-        {"question": SCRIPT, "answer": answer, "sentence": IMAGE}
+        {"question": SCRIPT, "answer": answer, "sentence": IMAGE, **DOUBT}
         for answer in ("yes", "no", "not shown")
     ],
     "domains": [

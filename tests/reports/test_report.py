@@ -378,7 +378,8 @@ def test_a_run_of_several_methods_has_a_report(tmp_path):
     assert (domain["belief"], domain["sweeps"]) == (None, [])
     links = [link for link in page.links if not link.startswith("#")]
     assert [link.rpartition("-")[2] for link in links] == ["curves.png", "summary.png"]
-    assert "not shown" in {claim["answer"] for claim in domain["claims"]}
+    assert {claim["answer"] for claim in domain["claims"]} == {"yes"}
+    assert "mapse" in domain["unasked"]
     again = quiet(place)
     assert again.data | {"made": ""} == page.data | {"made": ""}
 

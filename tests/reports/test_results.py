@@ -72,7 +72,6 @@ def test_methods_are_listed_in_the_house_order(tmp_path):
     write_run(tmp_path / "run", "maze", {name: spread(5, 2) for name in sorted(order)})
     results = read_one(tmp_path)
     assert list(results.curves) == order
-    assert results.alone == ("phi1", "phi2")
 
 
 def test_single_sources_are_listed_by_number():

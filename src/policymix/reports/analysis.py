@@ -63,20 +63,25 @@ class Scale(NamedTuple):
         return self.floor + share * (self.goal - self.floor)
 
 
-def areas(results: Results) -> dict[str, np.ndarray]:
+def scores_of(results: Results, alone: bool = False) -> dict[str, np.ndarray]:
+    """Every method's tests; `alone` without the sources, of those whose rows say it."""
+    if not alone:
+        return {name: curve.scores for name, curve in results.curves.items()}
+    found = {name: curve.alone for name, curve in results.curves.items()}
+    return {name: tests for name, tests in found.items() if np.isfinite(tests).all()}
+
+
+def areas(results: Results, alone: bool = False) -> dict[str, np.ndarray]:
     """Every method's area, one for each trial, in the domain's units."""
-    return {name: area(c.steps, c.scores) for name, c in results.curves.items()}
+    return {
+        name: area(results.curves[name].steps, tests)
+        for name, tests in scores_of(results, alone).items()
+    }
 
 
-def ends(results: Results) -> dict[str, np.ndarray]:
+def ends(results: Results, alone: bool = False) -> dict[str, np.ndarray]:
     """Every method's mean over the last tenth of the tests."""
-    return {name: asymptote(curve.scores) for name, curve in results.curves.items()}
-
-
-def ends_alone(results: Results) -> dict[str, np.ndarray]:
-    """The same without the sources, of the methods whose rows say it."""
-    found = {name: asymptote(curve.alone) for name, curve in results.curves.items()}
-    return {name: last for name, last in found.items() if np.isfinite(last).all()}
+    return {n: asymptote(tests) for n, tests in scores_of(results, alone).items()}
 
 
 def scale_of(results: Results) -> Scale:
@@ -98,7 +103,7 @@ def measure_one(results: Results, name: str) -> Measures:
     """One method, by itself and against no transfer."""
     sign, scale, curve = results.sign, scale_of(results), results.curves[name]
     mine, last = area(curve.steps, curve.scores), asymptote(curve.scores)
-    alone = ends_alone(results)
+    alone = ends(results, alone=True)
     start = better = worse = None
     if name != "scratch" and "scratch" in results.curves:
         none = results.curves["scratch"]
@@ -134,10 +139,20 @@ def gain(
     theirs: str,
     *,
     at_end: bool = False,
+    alone: bool = False,
     level: float = 0.95,
 ) -> Interval:
-    """How much better one method's mean is than another's, whatever the measure."""
-    values = ends(results) if at_end else areas(results)
+    """How much better one method's mean is than another's, whatever the measure.
+
+    Args:
+        results: of one domain.
+        ours: the method that may gain.
+        theirs: the other.
+        at_end: compare the last tenth of the tests instead of the whole run.
+        alone: compare what both do without their sources.
+        level: of the interval.
+    """
+    values = (ends if at_end else areas)(results, alone)
     sign = results.sign
     return difference(sign * values[ours], sign * values[theirs], mean, level=level)
 

@@ -4,18 +4,20 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from policymix.reports.analysis import ends, gain, scale_of
+from policymix.reports.analysis import ends, scale_of, scores_of
 from policymix.reports.promises import PROMISES, like_twin, stays_solved
-from policymix.reports.results import Results
+from policymix.reports.results import Results, kind_of
 from policymix.reports.statistics import Interval, interval, mean, samples_to
 from policymix.reports.verdicts import (
+    COMPARABLY,
     Answer,
     Verdict,
     absent,
+    against,
     beats,
-    compare,
     judge,
     margin,
+    nearest,
     show,
     together,
 )
@@ -26,86 +28,77 @@ def singles(results: Results) -> list[str]:
     return [f"phi{place + 1}" for place in range(len(results.facts["sources"]))]
 
 
-def short_of(
-    results: Results, names: Sequence[str], answer: Answer, text: str
-) -> tuple[Answer, str]:
-    """An answer and its sentence when some methods may be missing: no "yes" then."""
-    missing = [name for name in names if name not in results.curves]
-    if not missing:
-        return answer, text
-    text += f" Not run: {', '.join(missing)}."
-    return "not shown" if answer == "yes" else answer, text
+def baselines(results: Results) -> list[str]:
+    """All that were run, but for ours and the yardsticks."""
+    return [name for name in results.curves if kind_of(name) == "baseline"]
 
 
 def beats_all(results: Results) -> Verdict:
-    """MARS against every baseline; intervals widened for so many comparisons."""
-    claim = "MARS beats every baseline (CAPS, UCB, each Φ, no transfer)"
-    wanted = ["caps", "ucb", "scratch", *singles(results)]
-    names = [name for name in wanted if name in results.curves]
+    """MARS against every baseline that was run; single sources count among them."""
+    rivals = baselines(results)
+    claim = "MARS has a better area than every baseline"
     missing = absent(results, claim, "mars")
-    if missing or not names:
-        return missing or Verdict(claim, "not shown", "No baseline was run.")
-    level = 1 - 0.05 / len(names)
-    gains = {name: gain(results, "mars", name, level=level) for name in names}
-    answers: dict[str, Answer] = {n: judge(bounds) for n, bounds in gains.items()}
-    nearest = min(gains, key=lambda name: float(gains[name].estimate))
-    open_ones = [name for name in names if answers[name] != "yes"]
-    text = f"The nearest is {nearest}: " + compare(
-        results, "mars", nearest, gains[nearest]
-    )
-    if open_ones:
-        text += f" Not beaten: {', '.join(open_ones)}."
-    answer = together(list(answers.values()))
-    return Verdict(claim, *short_of(results, wanted, answer, text))
+    if missing or not rivals:
+        return missing or Verdict(claim, "not run", "a baseline")
+    claim += f" ({', '.join(rivals)})"
+    return Verdict(claim, *against(results, "mars", rivals))
 
 
 def ends_as_well(results: Results) -> Verdict:
     """MARS against the single source that ends best."""
-    claim = "MARS ends as well as the best single source, or better"
-    missing = absent(results, claim, "mars")
-    if missing or not results.alone:
-        return missing or Verdict(claim, "not shown", "No single source was run.")
+    claim = f"MARS ends {COMPARABLY} the best single source, or better"
+    missing = absent(results, claim, "mars", *singles(results))
+    if missing:
+        return missing
     last = ends(results)
-    rival = max(results.alone, key=lambda name: results.sign * last[name].mean())
-    bounds = gain(results, "mars", rival, at_end=True)
-    text = compare(results, "mars", rival, bounds, at_end=True)
-    answer = judge(bounds, margin(results))
-    return Verdict(claim, *short_of(results, singles(results), answer, text))
+    rival = max(singles(results), key=lambda name: results.sign * last[name].mean())
+    return beats(results, claim, "mars", rival, margin(results), at_end=True)
+
+
+def stands_alone(results: Results) -> Verdict:
+    """What the learner of MARS is worth when its sources are taken away."""
+    claim = f"MARS alone, without its sources, ends {COMPARABLY} no transfer, or better"
+    missing = absent(results, claim, "mars", "scratch")
+    if missing or not {"mars", "scratch"} <= set(scores_of(results, alone=True)):
+        return missing or Verdict(claim, "not run", "tests without the sources")
+    rivals, short = ["scratch"], margin(results)
+    found = nearest(results, "mars", rivals, short, at_end=True, alone=True)
+    return Verdict(claim, *found)
 
 
 def nears_oracle(results: Results) -> Verdict:
     """MARS against itself with the right source in place of the mixture."""
-    claim = "Beyond the paper: MARS comes within 5 % of the oracle"
+    claim = f"Beyond the paper: MARS has an area {COMPARABLY} the oracle's, or better"
     return beats(results, claim, "mars", "oracle", margin(results))
 
 
 def mapse_beats_caps(results: Results) -> Verdict:
     """What the paper finds where the options of CAPS do not learn."""
-    return beats(results, "MAPSE outperforms CAPS here", "mapse", "caps")
+    return beats(results, "MAPSE has a better area than CAPS here", "mapse", "caps")
 
 
 def caps_keeps_up(results: Results) -> Verdict:
     """What it finds elsewhere."""
-    return beats(results, "MAPSE does not outperform CAPS here", "caps", "mapse")
+    return beats(results, "CAPS has a better area than MAPSE here", "caps", "mapse")
 
 
 def no_source_suffices(results: Results) -> Verdict:
     """Single sources that come within a tenth of the goal and stay there."""
     claim = "No single source converges within the budget"
+    missing = absent(results, claim, *singles(results))
+    if missing:
+        return missing
     scale, sign = scale_of(results), results.sign
     solved = {}
-    for name in results.alone:
+    for name in singles(results):
         curve = results.curves[name]
         times = samples_to(curve.steps, sign * curve.scores, sign * scale.at(0.9))
         solved[name] = int(np.isfinite(times).sum())
-    if not solved:
-        return Verdict(claim, "not shown", "No single source was run.")
     count = results.facts["trials"]
     text = ", ".join(f"{name} {n} of {count}" for name, n in solved.items())
     answer: Answer = "no" if any(solved.values()) else "yes"
     steps = results.facts["settings"]["steps"]
-    text = f"Trials that converge in {steps:,} samples: {text}."
-    return Verdict(claim, *short_of(results, singles(results), answer, text))
+    return Verdict(claim, answer, f"Trials that converge in {steps:,} samples: {text}.")
 
 
 def trusts_the_right_source(results: Results) -> Verdict:
@@ -113,7 +106,7 @@ def trusts_the_right_source(results: Results) -> Verdict:
     claim = "The mixture learns to select the most relevant source in each state"
     seen = results.seen.get("mars")
     if seen is None or "right" not in seen.arrays:
-        return Verdict(claim, "not shown", "Nobody looked at the mixture of mars.")
+        return Verdict(claim, "not run", "a look at the mixture of mars")
     shares, chance = seen.arrays["right"], 1 / len(seen.sources)
     last = Interval(*(np.clip(x, 0, 1) for x in interval(shares[-1], mean)))
     answer = judge(Interval(last.estimate, last.low - 0.5, last.high - 0.5))
@@ -129,7 +122,7 @@ def trusts_the_right_source(results: Results) -> Verdict:
 
 def beats_mapse(results: Results) -> Verdict:
     """The paper's third question."""
-    return beats(results, "MARS leads to better transfer than MAPSE", "mars", "mapse")
+    return beats(results, "MARS has a better area than MAPSE", "mars", "mapse")
 
 
 CLAIMS: dict[str, Callable[[Results], Verdict]] = {
@@ -142,7 +135,7 @@ CLAIMS: dict[str, Callable[[Results], Verdict]] = {
 
 
 def claims(results: Results, everything: Sequence[Results] = ()) -> list[Verdict]:
-    """All that the paper claims of a domain, and some of ours.
+    """All that was run of what the paper claims of a domain, and some of ours.
 
     Args:
         results: of the domain.
@@ -150,19 +143,37 @@ def claims(results: Results, everything: Sequence[Results] = ()) -> list[Verdict
 
     Where only some methods are compared, what the paper claims is not asked.
     """
+    return [v for v in considered(results, everything) if v.answer != "not run"]
+
+
+def unasked(results: Results, everything: Sequence[Results] = ()) -> str:
+    """One line: what is missing for the other claims; empty where nothing is."""
+    verdicts = considered(results, everything)
+    missing = [v.sentence for v in verdicts if v.answer == "not run"]
+    names = dict.fromkeys(name for part in missing for name in part.split(", "))
+    if not names:
+        return ""
+    count = f"{len(missing)} {'claims are' if len(missing) > 1 else 'claim is'}"
+    return f"{count} not asked, for these were not run: {', '.join(names)}."
+
+
+def considered(results: Results, everything: Sequence[Results]) -> list[Verdict]:
+    """Every claim, run or not."""
     study = results.study
     verdicts = []
     if not study.methods:
         verdicts += [trusts_the_right_source(results)] * bool(study.truth)
-        verdicts += [ask(results) for ask in (beats_all, beats_mapse, ends_as_well)]
-        verdicts.append(beats(results, "MAPSE outperforms UCB", "mapse", "ucb"))
+        asked = (beats_all, beats_mapse, stands_alone, ends_as_well)
+        verdicts += [ask(results) for ask in asked]
+        claim = "MAPSE has a better area than UCB"
+        verdicts.append(beats(results, claim, "mapse", "ucb"))
     verdicts += [CLAIMS[name](results) for name in study.claims]
     if study.solved is not None:
         verdicts.append(stays_solved(results, *study.solved))
     if study.twin:
         verdicts.append(like_twin(results, everything))
     if not study.methods:
-        printed = "Beyond the paper: our form of MARS beats the printed one"
+        printed = "Beyond the paper: MARS has a better area than in the printed form"
         verdicts.append(beats(results, printed, "mars", "mars-reward"))
         verdicts += [nears_oracle(results)] * bool(study.truth)
     return verdicts
@@ -171,11 +182,9 @@ def claims(results: Results, everything: Sequence[Results] = ()) -> list[Verdict
 def questions(everything: Sequence[Results]) -> list[Verdict]:
     """The three research questions, over all domains that the paper's methods ran on.
 
-    None is asked where only some of them are compared.
+    None is asked where only some of them are compared, or where nothing was run.
     """
     everything = [results for results in everything if not results.study.methods]
-    if not everything:
-        return []
     asked = {
         "Does the mixture learn which source is relevant where?": (
             trusts_the_right_source
@@ -190,10 +199,18 @@ def questions(everything: Sequence[Results]) -> list[Verdict]:
             for results in everything
             if ask is not trusts_the_right_source or results.study.truth
         }
-        text = " ".join(
-            f"{domain}: {verdict.answer}. {verdict.sentence}"
-            for domain, verdict in found.items()
-        )
-        answer = together([verdict.answer for verdict in found.values()])
-        verdicts.append(Verdict(question, answer if found else "not shown", text))
+        found = {name: v for name, v in found.items() if v.answer != "not run"}
+        if found:
+            verdicts.append(over_domains(question, found))
     return verdicts
+
+
+def over_domains(question: str, found: dict[str, Verdict]) -> Verdict:
+    """One answer to a question, from the verdicts of several domains."""
+    text = " ".join(f"{name}: {v.answer}. {v.sentence}" for name, v in found.items())
+    answer = together([verdict.answer for verdict in found.values()])
+    doubts = {name: v.doubt for name, v in found.items() if v.doubt is not None}
+    if not doubts:
+        return Verdict(question, answer, text)
+    alone = " ".join(f"{name}: {doubts[name]}. {found[name].alone}" for name in doubts)
+    return Verdict(question, answer, text, together(list(doubts.values())), alone)

@@ -8,7 +8,7 @@ from policymix.experiments.plans import FORMS, YARDSTICKS
 from policymix.reports.analysis import profiles
 from policymix.reports.figures import SWEPT
 from policymix.reports.palette import SWEEP, style
-from policymix.reports.results import Results
+from policymix.reports.results import Results, kind_of
 from policymix.reports.statistics import (
     interquartile_mean,
     interval,
@@ -27,13 +27,6 @@ def numbers(values: Any) -> list:
     if array.ndim > 1:
         return [numbers(row) for row in array]
     return [float(f"{x:.5g}") if np.isfinite(x) else None for x in array]
-
-
-def kind_of(method: str) -> str:
-    """How the page groups methods."""
-    if method in YARDSTICKS:
-        return "yardstick"
-    return "ours" if method.startswith("mars") or method == "mapse" else "baseline"
 
 
 def line_of(curve: Curve) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from policymix.reports.results import Results
 from policymix.reports.statistics import difference, mean
 from policymix.reports.verdicts import (
     COMPARABLE,
+    COMPARABLY,
     Answer,
     Verdict,
     absent,
@@ -40,7 +41,7 @@ def quarter(results: Results) -> Verdict:
 
 def harmless(results: Results) -> Verdict:
     """What forecasts cost that do not hold."""
-    claim = "Where no forecast holds, MARS ends as well as no transfer, or better"
+    claim = f"Where no forecast holds, MARS ends {COMPARABLY} no transfer, or better"
     return beats(results, claim, "mars", "scratch", margin(results), at_end=True)
 
 
@@ -53,7 +54,7 @@ def above_both(results: Results) -> Verdict:
 
 def ends_above_both(results: Results) -> Verdict:
     """Nor is anything lost in the long run."""
-    claim = "MARS ends as well as its advice alone and as no transfer, or better"
+    claim = f"MARS ends {COMPARABLY} its advice alone and no transfer, or better"
     short, rivals = margin(results), ("follow", "scratch")
     return both(
         claim,
@@ -64,7 +65,17 @@ def ends_above_both(results: Results) -> Verdict:
 def both(claim: str, verdicts: Sequence[Verdict]) -> Verdict:
     """One claim of several rivals."""
     answer = together([verdict.answer for verdict in verdicts])
-    return Verdict(claim, answer, " ".join(v.sentence for v in verdicts))
+    if answer == "not run":
+        missing = [v.sentence for v in verdicts if v.answer == answer]
+        return Verdict(claim, answer, ", ".join(missing))
+    doubted = [verdict for verdict in verdicts if verdict.doubt is not None]
+    return Verdict(
+        claim,
+        answer,
+        " ".join(verdict.sentence for verdict in verdicts),
+        together([v.doubt for v in doubted if v.doubt]) if doubted else None,
+        " ".join(verdict.alone for verdict in doubted),
+    )
 
 
 def tenth_above(results: Results) -> Verdict:
@@ -105,7 +116,7 @@ def stays_solved(results: Results, score: float, samples: int) -> Verdict:
     if missing:
         return missing
     if results.curves["mars"].steps[-1] < samples:
-        return Verdict(claim, "not shown", "The runs are shorter.")
+        return Verdict(claim, "not run", f"{samples:,} samples")
     kept = {}
     for name, curve in results.curves.items():
         late = results.sign * curve.scores[curve.steps >= samples]
@@ -123,7 +134,7 @@ def like_twin(results: Results, everything: Sequence[Results]) -> Verdict:
     missing = absent(results, claim, "mars")
     others = [other for other in everything if other.domain == twin]
     if missing or not others or "mars" not in others[0].curves:
-        return missing or Verdict(claim, "not shown", f"Not run: mars on {twin}.")
+        return missing or Verdict(claim, "not run", f"mars on {twin}")
     ours, theirs = (areas(each)["mars"] for each in (results, others[0]))
     bounds, most = difference(ours, theirs, mean), COMPARABLE * abs(theirs.mean())
     text = (

@@ -13,7 +13,7 @@ from policymix.experiments.reproduce import command_of
 from policymix.reports import figures, maps
 from policymix.reports.analysis import Measures, across, measure
 from policymix.reports.beliefs import belief_of
-from policymix.reports.claims import claims, questions
+from policymix.reports.claims import claims, questions, unasked
 from policymix.reports.lines import line_of, profile_of, sweep_of
 from policymix.reports.page import render
 from policymix.reports.results import Results, read_results
@@ -56,6 +56,7 @@ def report(place: Path, command: str, told: Callable[[str], None]) -> Path:
                 tables[results.domain],
                 pictures[results.domain],
                 claims(results, everything),
+                unasked(results, everything),
             )
             for results in everything
         ],
@@ -124,12 +125,14 @@ def across_of(everything: Sequence[Results]) -> list[dict[str, str]]:
     return [{"method": name, "cell": show(bounds)} for name, bounds in found]
 
 
-def asked(verdict: Verdict) -> dict[str, str]:
+def asked(verdict: Verdict) -> dict[str, str | None]:
     """A question for the page."""
     return {
         "question": verdict.claim,
         "answer": verdict.answer,
         "sentence": verdict.sentence,
+        "doubt": verdict.doubt,
+        "alone": verdict.alone,
     }
 
 
@@ -138,6 +141,7 @@ def section_of(
     table: Sequence[Measures],
     pictures: Sequence[tuple[str, str]],
     verdicts: Sequence[Verdict],
+    missing: str = "",
 ) -> dict[str, Any]:
     """One domain for the page."""
     facts = results.facts
@@ -152,6 +156,7 @@ def section_of(
         "steps": facts["settings"]["steps"],
         "limits": None,
         "claims": [verdict._asdict() for verdict in verdicts],
+        "unasked": missing,
         "methods": [line_of(curve) for curve in results.curves.values()],
         "summary": summary_of(results, table),
         "profile": profile_of(results),

@@ -57,11 +57,6 @@ class Results:
         """Times this, higher scores are better."""
         return -1 if self.facts["better"] == "lower" else 1
 
-    @property
-    def alone(self) -> tuple[str, ...]:
-        """Names of the methods that use a single source."""
-        return tuple(name for name in self.curves if name.startswith("phi"))
-
 
 def read_results(place: Path) -> list[Results]:
     """Every domain that has runs at or below a place."""
@@ -134,6 +129,13 @@ def place_of(method: str) -> tuple[int, int, str]:
     family = method.rstrip("0123456789") if method.startswith("phi") else method
     place = order.index(family) if family in order else len(order)
     return place, len(method) if family == "phi" else 0, method
+
+
+def kind_of(method: str) -> str:
+    """How reports group methods."""
+    if method in YARDSTICKS:
+        return "yardstick"
+    return "ours" if method.startswith(("mars", "mapse")) else "baseline"
 
 
 def unswept(runs: Sequence[Run]) -> list[Run]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from policymix.methods.method import Method
+from policymix.methods.recipes import always
 from policymix.methods.trust import Fixed
 from policymix.training.greedy import greedy
 from policymix.training.setup import build_setup
@@ -158,9 +159,10 @@ def test_guided_exploration_does_what_its_source_does():
     """Half of all exploration is led: by a source that keeps leading for a while."""
 
     def recipe(given):
-        return Method(Fixed([0.5, 0.5]), guidance=0.5)
+        return Method(Fixed([0.5, 0.5]), leader=always())
 
-    problem = build_setup(MIXED, recipe, replace(QUICK, epsilon_start=1.0))
+    settings = replace(QUICK, epsilon_start=1.0, guidance=0.5)
+    problem = build_setup(MIXED, recipe, settings)
     trial = begin(problem, jax.random.key(0), jnp.array(3))
     noise = calm()._replace(anything=jnp.array(0.99), guide=jnp.array(0.9))
     epsilon = float(problem.epsilon(trial.behaviour.episode))
@@ -174,3 +176,23 @@ def test_guided_exploration_does_what_its_source_does():
     assert int(choose(problem, running, led_on)[1]) == 1
     changed = led_on._replace(leave=jnp.array(0.001))
     assert [int(x) for x in choose(problem, running, changed)] == [RIGHT[3], 0]
+
+
+@pytest.mark.parametrize("method", ["mapse", "oracle", "phi1", "phi2"])
+def test_every_method_that_listens_to_sources_explores_by_them(method):
+    """A single source leads by itself; of several the first does here."""
+    settings = replace(QUICK, epsilon_floor=1.0, guidance=1.0)
+    problem = build_setup(MIXED, method, settings)
+    trial = begin(problem, jax.random.key(0), jnp.array(3))
+    advised = jnp.argmax(problem.method.leader.advised)
+    trial = trial._replace(behaviour=trial.behaviour._replace(arm=advised))
+    source = 1 if method == "phi2" else 0
+    expected = (RIGHT, WRONG)[source][3]
+    noise = calm()._replace(
+        explore=jnp.array(0.5),
+        anything=jnp.array(0.99 * (1 - expected)),
+        guide=jnp.array(0.1),
+        follow=jnp.array(0.5),
+        reuse=jnp.array(1.0),
+    )
+    assert [int(x) for x in choose(problem, trial, noise)] == [expected, source]

@@ -10,7 +10,7 @@ from rich.table import Table
 from policymix.environments.registry import DEMO
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.reproduce import keep_note, run_all
-from policymix.reports.analysis import areas, ends, ends_alone
+from policymix.reports.analysis import areas, ends
 from policymix.reports.claims import trusts_the_right_source
 from policymix.reports.report import make_report
 from policymix.reports.results import Results, read_results
@@ -67,7 +67,7 @@ def demo_table(name: str, results: Results, words: dict[str, str]) -> Table:
     table.add_column("method", no_wrap=True)
     table.add_column("which is")
     samples = f"{facts['settings']['steps']:,}"
-    over, last, alone = areas(results), ends(results), ends_alone(results)
+    over, last, alone = areas(results), ends(results), ends(results, alone=True)
     columns = [f"after {EARLY:,}\nsamples", "mean of\nthe run", "at the\nend"]
     for column in columns + ["without\nsources"] * bool(alone):
         table.add_column(column, justify="right", no_wrap=True)

@@ -71,7 +71,7 @@ class Settings:
     scale: float = 2.0
     """Weight c of the potential; it competes with differences of values."""
     guidance: float = 0.0
-    """Share of exploration that the sources lead in turn (methods with a mixture)."""
+    """Share of exploration that the sources lead in turn, wherever advice counts."""
     gate_bonus: float = 0.03
     """How eagerly the gate tries the arm that it has tried less."""
     gate_keep: float = 0.8

@@ -30,8 +30,6 @@ class Method(eqx.Module):
         scale: the c of c·Φ.
         own: weight of the learner's own values in decisions; 0 follows Φ alone.
         reuse: how often an action drawn from Φ replaces the learner's.
-        guidance: share of exploration that is led by the sources in turn instead of
-            by random actions.
         leader: who leads each episode.
         shapes: whether the form shapes the reward, which needs more of each step.
         options: whether the agent is CAPS, whose options are the sources.
@@ -44,7 +42,6 @@ class Method(eqx.Module):
     scale: Scalar = eqx.field(converter=as_float, default=0.0)
     own: Scalar = eqx.field(converter=as_float, default=1.0)
     reuse: Reuse = eqx.field(default_factory=Reuse)
-    guidance: Scalar = eqx.field(converter=as_float, default=0.0)
     leader: AbstractLeader = eqx.field(default_factory=Alone)
     shapes: bool = eqx.field(static=True, default=False)
     options: bool = eqx.field(static=True, default=False)

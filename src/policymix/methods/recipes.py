@@ -57,8 +57,7 @@ def mars(given: Given) -> Method:
 
 def mars_explicit(given: Given) -> Method:
     """Advice added to the learner's values with a fixed scale: it never gives way."""
-    scale, guidance = given.settings.scale, given.settings.guidance
-    return Method(ByMixture(), EXPLICIT, scale, guidance=guidance, leader=always())
+    return Method(ByMixture(), EXPLICIT, given.settings.scale, leader=always())
 
 
 def mars_lookahead(given: Given) -> Method:
@@ -81,10 +80,8 @@ def mapse(given: Given) -> Method:
 
 def follow(given: Given) -> Method:
     """Do what the mixture's choice says; no values of one's own."""
-    guidance = given.settings.guidance
-    return Method(
-        ByMixture(), EXPLICIT, 1.0, own=0.0, guidance=guidance, leader=always()
-    )
+    del given
+    return Method(ByMixture(), EXPLICIT, 1.0, own=0.0, leader=always())
 
 
 def jumpstart(given: Given) -> Method:

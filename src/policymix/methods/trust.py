@@ -6,6 +6,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from policymix.beliefs.mixture import AbstractMixture
@@ -20,6 +21,10 @@ class AbstractTrust(eqx.Module):
     def learns(self) -> bool:
         """Whether a mixture is trained."""
         return False
+
+    def may_lead(self, num_sources: int) -> Float[Array, " n"]:
+        """Which sources may lead exploration: 1 for those that are used at all."""
+        return jnp.ones(num_sources)
 
     @abc.abstractmethod
     def weights(
@@ -62,6 +67,10 @@ class Fixed(AbstractTrust):
     """The same weights everywhere, for instance one source alone."""
 
     trusted: Float[Array, " n"] = eqx.field(converter=as_float)
+
+    def may_lead(self, num_sources: int) -> Float[Array, " n"]:
+        del num_sources
+        return (self.trusted > 0.0).astype(float)
 
     def weights(
         self, mixture: Any, state: Any, obs: Observation, arm: Int[Array, ""]

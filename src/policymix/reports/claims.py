@@ -209,7 +209,7 @@ def over_domains(question: str, found: dict[str, Verdict]) -> Verdict:
     """One answer to a question, from the verdicts of several domains."""
     text = " ".join(f"{name}: {v.answer}. {v.sentence}" for name, v in found.items())
     answer = together([verdict.answer for verdict in found.values()])
-    doubts = {name: v.doubt for name, v in found.items() if v.doubt is not None}
+    doubts: dict[str, Answer] = {n: v.doubt for n, v in found.items() if v.doubt}
     if not doubts:
         return Verdict(question, answer, text)
     alone = " ".join(f"{name}: {doubts[name]}. {found[name].alone}" for name in doubts)

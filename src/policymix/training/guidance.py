@@ -11,11 +11,12 @@ STRETCH = 40
 
 
 def guide(
-    option: Int[Array, ""], num_sources: int, uniforms: Uniforms
+    option: Int[Array, ""], may_lead: Float[Array, " n"], uniforms: Uniforms
 ) -> Int[Array, ""]:
     """The source that leads exploration: the same for a stretch, then another."""
     changes = (option < 0) | (uniforms.leave < 1.0 / STRETCH)
-    return jnp.where(changes, (uniforms.guide * num_sources).astype(int), option)
+    shares = jnp.cumsum(may_lead) / jnp.sum(may_lead)
+    return jnp.where(changes, jnp.argmax(shares > uniforms.guide), option)
 
 
 def drawn(likely: Float[Array, " actions"], uniforms: Uniforms) -> DiscreteAction:

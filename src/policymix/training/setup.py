@@ -63,6 +63,7 @@ def build_setup(
         epsilon=Epsilon(
             settings.epsilon_start, settings.epsilon_decay, settings.epsilon_floor
         ),
+        guidance=settings.guidance,
     )
 
 

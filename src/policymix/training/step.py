@@ -19,6 +19,7 @@ from policymix.agents.base import AbstractAgent, Experience, Uniforms
 from policymix.agents.judged import Judged
 from policymix.beliefs.mixture import AbstractMixture, Evidence
 from policymix.beliefs.potentials import Shaping, decision_values, potential
+from policymix.core.kernels import as_float
 from policymix.core.replay import Layout
 from policymix.core.types import (
     DiscreteAction,
@@ -72,6 +73,8 @@ class LearningSetup(eqx.Module):
     mixture: AbstractMixture | None
     method: Method
     epsilon: Epsilon
+    guidance: Scalar = eqx.field(converter=as_float, default=0.0)
+    """Share of exploration that sources lead, of whatever method listens to them."""
 
     @property
     def num_actions(self) -> int:
@@ -179,8 +182,8 @@ def choose(
     if method.trust is None:
         return action, option
     advised = method.leader.advised[behaviour.arm]
-    option = guide(option, setup.num_sources, uniforms)
-    led = uniforms.explore < method.guidance * epsilon
+    option = guide(option, method.trust.may_lead(setup.num_sources), uniforms)
+    led = uniforms.explore < advised * setup.guidance * epsilon
     action = jnp.where(led, drawn(advice[option], uniforms), action)
     follows = uniforms.reuse < advised * method.reuse(behaviour)
     follows &= uniforms.follow < jnp.sum(phi)

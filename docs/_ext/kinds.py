@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from published import Table, check_names, grid, in_two_lines
+from published import Table, check_names, claim_cells, grid, in_two_lines
 from sphinx.application import Sphinx
 
 from policymix.environments.registry import GROUPS
@@ -32,9 +32,9 @@ def kinds_tables(place: Path, names: Sequence[str]) -> str:
     found = {results.domain: results for results in read_results(place)}
     everything = [found[name] for name in GROUPS[GROUP] if name in found]
     rows = [[first_cell(results), *cells_of(results, names)] for results in everything]
-    header = ["area <br>end", *(f"`{name}`" for name in names)]
+    header = ["area <br>end <br>alone", *(f"`{name}`" for name in names)]
     answers = [
-        [results.title, verdict.claim, f"**{verdict.answer}**", verdict.sentence]
+        [results.title, *claim_cells(verdict)]
         for results in everything
         for verdict in claims(results, everything)
     ]
@@ -44,7 +44,7 @@ def kinds_tables(place: Path, names: Sequence[str]) -> str:
             "",
             f"`{command_of(place)}`",
             "",
-            *grid(["", "claim", "answer", "figures"], answers),
+            *grid(["", "claim", "answer", "figures", "without sources"], answers),
         ]
     )
 
@@ -59,12 +59,14 @@ def first_cell(results: Results) -> str:
 
 
 def cells_of(results: Results, names: Sequence[str]) -> list[str]:
-    """Area and end of each method."""
+    """Area and end of each method, and the end alone."""
     table = {row.method: row for row in measure(results)}
     check_names(names, list(table), "run of")
     return [
-        f"{in_two_lines(show(table[name].area))} <br>"
-        f"{in_two_lines(show(table[name].end))}"
+        " <br>".join(
+            "–" if bounds is None else in_two_lines(show(bounds))
+            for bounds in (table[name].area, table[name].end, table[name].alone)
+        )
         for name in names
     ]
 

@@ -1,8 +1,9 @@
-"""The directives `published` and `settings`: figures that nobody types.
+"""The directives `published`, `claims` and `settings`: figures that nobody types.
 
 `published mars scratch` prints what methods reached in the runs of the repository, as
-`policymix report` measures it; without a name, all of them. `settings scale` prints
-numbers of `Settings` with their origins. What is not there stops the build.
+`policymix report` measures it; without a name, all of them. `claims MAPSE` prints the
+claims with that word, their answers and figures. `settings scale` prints numbers of
+`Settings` with their origins. What is not there stops the build.
 """
 
 import ast
@@ -25,10 +26,11 @@ from policymix.environments.registry import find_domain
 from policymix.experiments import origins
 from policymix.experiments.reproduce import NOTE, command_of
 from policymix.reports.analysis import Measures, measure
+from policymix.reports.claims import claims, unasked
 from policymix.reports.report import TABLE
 from policymix.reports.results import Results, read_results
 from policymix.reports.tables import share
-from policymix.reports.verdicts import show
+from policymix.reports.verdicts import Verdict, show
 from policymix.storage.runs import FACTS, PACKED, ROWS, find_runs
 
 FOLDERS = ("results/paper",)
@@ -36,7 +38,7 @@ FOLDERS = ("results/paper",)
 FURTHER = ("results/inventory",)
 """The same, where they are there."""
 COLUMNS = (
-    *("", "area", "end", "to 90 %"),
+    *("", "area", "end", "alone", "to 90 %"),
     *("P(better than `scratch`)", "P(negative transfer)"),
 )
 DOMAINS = {"maze": "maze", "cartpole": "CartPole", "lander": "lander"}
@@ -123,6 +125,7 @@ def cells_of(results: Results, row: Measures) -> list[str]:
     time, arrived = row.arrivals[-1]
     cells = [
         *(show(row.area), show(row.end)),
+        "–" if row.alone is None else show(row.alone),
         f"{time:,.0f} ({arrived} of {results.facts['trials']})",
         *(share(row.beats_scratch), share(row.harms)),
     ]
@@ -135,6 +138,34 @@ def in_two_lines(cell: str) -> str:
     estimate, bracket, rest = cell.partition(" [" if "[" in cell else " (")
     kept = f"{bracket.strip()}{rest}".replace(" ", "\N{NO-BREAK SPACE}")
     return f"{estimate} <br>{kept}" if bracket else estimate
+
+
+def claim_cells(verdict: Verdict) -> list[str]:
+    """A claim, its answer and its figures, then both as a sceptic asks."""
+    doubt = f"**{verdict.doubt}** {verdict.alone}" if verdict.doubt else "–"
+    return [verdict.claim, f"**{verdict.answer}**", verdict.sentence, doubt]
+
+
+def claims_table(everything: Sequence[Published], words: Sequence[str]) -> str:
+    """Markdown: the claims that contain one of these words, of every domain.
+
+    Args:
+        everything: that was published.
+        words: of claims; none stands for all of them.
+    """
+    results = [domain.results for domain in everything]
+    rows = [
+        [each.domain, *claim_cells(verdict)]
+        for each in results
+        for verdict in claims(each, results)
+        if not words or any(word.lower() in verdict.claim.lower() for word in words)
+    ]
+    header = ["", "claim", "answer", "figures", "without sources"]
+    missing = [f"{each.domain}: {unasked(each, results)}" for each in results]
+    notes = [f"- {note}" for note in missing if not note.endswith(": ")]
+    if not rows:
+        return "*Nothing was run that answers this.*"
+    return "\n".join([*grid(header, rows), "", *([] if words else notes)])
 
 
 def describe(results: Results) -> str:
@@ -264,6 +295,18 @@ class PublishedTable(Table):
         return published_table(read_published(root), names, explained)
 
 
+class ClaimsTable(Table):
+    """Answers to claims; those that contain one of the words, or all."""
+
+    optional_arguments = 1
+
+    def make(self, names: Sequence[str]) -> str:
+        """From the folders of runs."""
+        root = Path(self.env.srcdir).parent
+        self.note(files_of(root))
+        return claims_table(read_published(root), names)
+
+
 class SettingsTable(Table):
     """Numbers of the methods."""
 
@@ -278,6 +321,7 @@ class SettingsTable(Table):
 def setup(app: Sphinx) -> dict[str, Any]:
     """Tell Sphinx."""
     app.add_directive("published", PublishedTable)
+    app.add_directive("claims", ClaimsTable)
     app.add_directive("settings", SettingsTable)
     app.connect("builder-inited", lambda _: read_published.cache_clear())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

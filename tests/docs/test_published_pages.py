@@ -89,14 +89,28 @@ def test_the_table_has_the_figures_of_the_report(published, root):
     rows = table_of(published, root)
     assert len(rows) == len(CURVES)
     for cells, row in zip(rows, measure(results), strict=True):
-        title, area, end, samples, better, harms = (c.split(" <br>") for c in cells)
+        parts = [cell.split(" <br>") for cell in cells]
+        title, area, end, alone, samples, better, harms = parts
         assert title == ["cartpole", f"`{row.method}`"]
         assert " ".join(area) == show(row.area)
         assert " ".join(end) == show(row.end)
+        assert row.alone is not None
+        assert " ".join(alone) == show(row.alone)
         time, arrived = row.arrivals[-1]
         assert samples == [f"{time:,.0f}", f"({arrived} of 10)"]
         assert " ".join(better) == share(row.beats_scratch)
         assert " ".join(harms) == share(row.harms)
+
+
+def test_claims_have_the_answers_of_the_report(published, root):
+    (results,) = read_results(root / "results" / "paper")
+    everything = published.read_published(root)
+    text = published.claims_table(everything, ())
+    for verdict in claims(results):
+        assert f"| {verdict.claim} | **{verdict.answer}** |" in text
+    assert "- cartpole: 6 claims are not asked" in text
+    (line,) = published.claims_table(everything, ["mapse"]).splitlines()[2:]
+    assert line.startswith("| cartpole | MARS has a better area than MAPSE |")
 
 
 def test_rows_are_those_asked_for_the_best_first(published, root):

@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "command_line",
+    "external",
     "kinds",
     "published",
     "repository_links",

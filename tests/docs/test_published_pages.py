@@ -13,6 +13,7 @@ from contextlib import redirect_stderr
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from policymix.core.errors import PolicymixError
@@ -23,6 +24,7 @@ from policymix.reports.claims import claims
 from policymix.reports.results import read_results
 from policymix.reports.tables import share
 from policymix.reports.verdicts import show
+from policymix.storage.runs import Curve
 
 from support.known import PAPER, STUDIES
 from support.made_runs import spread, toward, write_domain
@@ -168,6 +170,22 @@ def test_kinds_of_advice_have_the_figures_and_answers_of_the_report(kinds, tmp_p
     assert text.index("rewards of 1 ") < text.index("rewards of 0.01 ")
     with pytest.raises(PolicymixError, match="no run of 'marz'"):
         kinds.kinds_tables(place, ["marz"])
+
+
+def test_the_external_table_has_the_published_rows_and_the_rows_of_runs(
+    published, tmp_path
+):
+    external = extension("external")
+    text = external.external_table(tmp_path, ["mars"]).replace("\N{MINUS SIGN}", "-")
+    assert "Not run yet" in text
+    for row in ("-307 -154 -120 -106", "-156 -115 -100 -93", "-147 -111 -98 -92"):
+        cells = [rf"{figure} <br>\[[^|]*\]" for figure in row.split()]
+        assert re.search(r" \| ".join(cells), text)
+    steps, training = np.arange(0, 201, 10), np.linspace(-500, -100, 21)[:, None]
+    curve = Curve("mars", steps, training, training, (0,), training)
+    found = [external.at_share(curve, share).mean() for share in external.SHARES]
+    np.testing.assert_allclose(found, [-400, -300, -200, -100])
+    assert published is not None
 
 
 def settings_row(published, name):

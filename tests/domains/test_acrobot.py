@@ -18,8 +18,10 @@ from policymix.domains.acrobot.task import (
     chosen_sources,
     drawn_physics,
     machine,
+    name_of_machine,
 )
 from policymix.environments.targets import limit_of
+from policymix.training.task import load_task, prepare
 
 
 class DrawnEnv(AcrobotEnv):
@@ -95,3 +97,18 @@ def test_a_family_shares_spaces_and_goals():
         family = acrobot_family(place)
         for source in family.sources.values():
             assert (source.spec, source.horizon) == (family.target.spec, 500)
+
+
+def test_an_instance_has_four_of_the_shipped_sources_with_exact_dynamics():
+    task, obs = (
+        load_task("acrobot-3"),
+        acrobot_family(3).target.initial(jax.random.key(0)),
+    )
+    chosen = chosen_sources()[3]
+    assert task.sources.names == tuple(name_of_machine(place) for place in chosen)
+    for source, place in zip(task.sources.sources, chosen, strict=True):
+        np.testing.assert_array_equal(
+            source.dynamics(obs, jnp.array(2)),
+            machine(place).transition(obs, jnp.array(2)),
+        )
+    assert prepare(task).domain.name == "acrobot-3"

@@ -54,6 +54,11 @@ class Method(eqx.Module):
         return self.trust is not None or self.options or self.aggregates
 
     @property
+    def recalls_advice(self) -> bool:
+        """Whether learning needs the advice of replayed transitions."""
+        return self.shapes or self.options or self.judged or self.aggregates
+
+    @property
     def contextual(self) -> bool:
         """Whether a mixture is trained."""
         return self.trust is not None and self.trust.learns

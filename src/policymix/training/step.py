@@ -89,9 +89,7 @@ class LearningSetup(eqx.Module):
     @property
     def keeps_advice(self) -> bool:
         """Whether learning needs the advice of replayed transitions."""
-        method = self.method
-        asked = method.shapes or method.options or method.judged
-        return asked or method.aggregates
+        return self.method.recalls_advice
 
     @property
     def layout(self) -> Layout:

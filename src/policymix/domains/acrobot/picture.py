@@ -34,7 +34,7 @@ def make_acrobot(
 
 
 def draw_acrobot(machine: Acrobot, obs: Float[np.ndarray, "6"]) -> Picture:
-    """Both links, thick where they are heavy, and the height that ends an episode."""
+    """Both links, thick where heavy; the line is the goal for links of length one."""
     canvas = np.full((HEIGHT, WIDTH, 3), WHITE, np.float32)
     shoulder = WIDTH / 2, HEIGHT / 2
     bar(canvas, (WIDTH / 2, shoulder[1] - METRE), (WIDTH / 2, 1.0), 0.5, GREEN)

@@ -19,7 +19,6 @@ from policymix.agents.base import AbstractAgent, Experience, Uniforms
 from policymix.agents.judged import Judged
 from policymix.beliefs.mixture import AbstractMixture, Evidence
 from policymix.beliefs.potentials import Shaping, decision_values, potential
-from policymix.core.kernels import as_float
 from policymix.core.replay import Layout
 from policymix.core.types import (
     DiscreteAction,
@@ -73,7 +72,7 @@ class LearningSetup(eqx.Module):
     mixture: AbstractMixture | None
     method: Method
     epsilon: Epsilon
-    guidance: Scalar = eqx.field(converter=as_float, default=0.0)
+    guidance: float = eqx.field(static=True, default=0.0)
     """Share of exploration that sources lead, of whatever method listens to them."""
 
     @property

@@ -9,7 +9,6 @@ from functools import partial
 import jax.numpy as jnp
 import numpy as np
 
-from policymix.core.settings import Settings
 from policymix.domains.maze.experiment import MAZE
 from policymix.environments.domain import Domain
 from policymix.environments.study import ADVICE_METHODS
@@ -44,9 +43,7 @@ def moved_on(library: SourceLibrary) -> SourceLibrary:
     return replace(library, sources=sources, tried=False)
 
 
-SHORT_RUN = replace(
-    MAZE.settings, steps=50_000, evaluate_every=1_000, capacity=Settings.capacity
-)
+SHORT_RUN = replace(MAZE.settings, steps=50_000, evaluate_every=1_000)
 ADVICE_STUDY = replace(
     MAZE.study,
     looks=(0, 5_000, 20_000, 50_000),

@@ -26,7 +26,6 @@ SETTINGS = Settings(
     layers=None,
     learning_rate=0.8,
     shaped_rate=0.8,
-    capacity=5_000,
     refresh_every=2_000,
     epochs=4,
     scale=1.0,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from policymix.beliefs.belief import learn_belief
-from policymix.beliefs.build import make_mixture
+from policymix.beliefs.build import make_global_mixture, make_mixture
 from policymix.beliefs.dirichlet import DirichletMixture
 from policymix.beliefs.mixture import Evidence
 from policymix.beliefs.network import GaussianPrior, LaplacePrior, NetworkMixture
@@ -69,6 +69,24 @@ def test_the_true_precision_is_learned_from_any_gaussian_kernel(own, normalised)
     raw = belief.state.parameters.precision
     (learned,) = own * mixture.precision.precisions(raw, jnp.zeros(0))
     assert 180 < float(learned) < 220
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_global_mixture_learns_but_cannot_tell_states_apart(own):
+    library = still_library(Gaussian(200.0), Gaussian(1.0))
+    settings = Settings(own_model=own, mixture_rate=1e-2)
+    mixture = make_global_mixture(library, settings)
+    state = mixture.init(jax.random.key(0))
+    places = jax.random.normal(jax.random.key(1), (16, 2))
+    told = jax.vmap(library.experts.log_likelihoods)(places, jnp.zeros(16, int), places)
+    seen = Evidence(places, jnp.zeros(16, int), places, told)
+    before = mixture.weights(state, places[0])
+    after = mixture.update(state, seen)[0]
+    assert mixture.weights(after, places[0])[0] > before[0]
+    for place in places[1:3]:
+        np.testing.assert_array_equal(
+            mixture.weights(after, place), mixture.weights(after, places[0])
+        )
 
 
 def test_a_learned_precision_begins_at_the_kernels_own():

@@ -44,8 +44,10 @@ def names_of(experiment):
 def test_every_method_of_the_paper_runs_once_with_the_domains_settings(full):
     name = full.task.domain.name
     alone = [f"phi{i}" for i in range(1, SOURCES[name] + 1)]
-    forms = ["mars", "mars-explicit", "mars-lookahead", "mars-reward"]
-    others = ["mapse", "caps", "ucb", "scratch", "follow", "oracle"]
+    forms = ["mars", "mars-explicit", "mars-lookahead", "mars-reward", "mars-printed"]
+    others = ["mapse", "mapse-advised", "caps", "ucb", "scratch"]
+    others += ["follow", "vote", "mixture-global", "oracle"]
+    others += ["scratch-replay"] * (name == "maze")
     plain = [piece.method for piece in full.parts if piece.setting is None]
     assert sorted(plain) == sorted([*alone, *forms, *others])
     assert full.trials == TRIALS[name]

@@ -69,6 +69,20 @@ def test_areas_and_ends_by_hand(hand):
     np.testing.assert_array_equal(ends(hand)["scratch"], [20, 10])
 
 
+@pytest.mark.parametrize("better", [True, False])
+def test_a_swept_method_is_shown_at_its_best_too(hand, better):
+    """On the maze lower is better; the domain's own value has no second row."""
+    own, curve = hand.facts["settings"]["mapse_reuse"], hand.curves["mars"]
+    other = replace(curve, scores=curve.scores + (-1 if better else 1))
+    sweeps = {("mapse", "mapse_reuse"): {own: curve, 0.5: other}}
+    swept = replace(hand, curves=hand.curves | {"mapse": curve}, sweeps=sweeps)
+    rows = {row.method: row.area_mean for row in measure(swept)}
+    shown = {name for name in rows if name.startswith("mapse")}
+    assert shown == {"mapse"} | ({"mapse, best mapse_reuse 0.5"} if better else set())
+    if better:
+        assert rows["mapse, best mapse_reuse 0.5"] == rows["mapse"] - 1
+
+
 def test_a_row_of_the_table_by_hand(hand):
     row = measure_one(hand, "mars")
     assert row.method == "mars"

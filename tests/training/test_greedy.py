@@ -29,7 +29,7 @@ def opposed(method):
     return setup, trial._replace(agent=agent)
 
 
-@pytest.mark.parametrize("method", ["mars-explicit", "follow", "caps"])
+@pytest.mark.parametrize("method", ["mars-explicit", "mapse-advised", "follow", "caps"])
 def test_alone_no_source_is_asked(method, monkeypatch):
     setup, trial = opposed(method)
 
@@ -45,7 +45,8 @@ def test_alone_no_source_is_asked(method, monkeypatch):
 
 
 def test_sources_that_lead_or_shape_are_not_asked_in_tests():
-    unasked = {"scratch", "mars-reward", "mapse", "ucb", "prql", "jumpstart"}
+    unasked = {"scratch", "scratch-replay", "mars-reward", "mars-printed", "mapse"}
+    unasked |= {"ucb", "prql", "jumpstart"}
     network = replace(QUICK, layers=(4,))
     setups = {name: build_setup(MIXED, name, network) for name in METHODS}
     asked = {name for name, setup in setups.items() if asks_sources(setup)}

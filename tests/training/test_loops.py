@@ -195,6 +195,21 @@ def test_a_table_that_learns_after_episodes_reaches_the_optimum():
     np.testing.assert_allclose(result.curve()[1][-1], best_return(LONG), rtol=1e-5)
 
 
+def test_as_printed_rewards_are_shaped_with_the_action_that_was_taken_next():
+    """Fifteen steps of the first episode: nothing is learned yet, so Φ is the first."""
+    settings = replace(QUICK, steps=15, evaluate_every=15, refresh_every=15)
+    training = new_run(MIXED, "mars-printed", settings)
+    *_, _ = training.pauses()
+    (trial,), setup = training.agents(), training.setup
+    rows = jnp.asarray(training.loop.rows[0, :15])
+    steps, _ = jax.vmap(setup.layout.unpack)(rows)
+    assert not np.any(steps.terminated)
+    phi = jax.vmap(lambda s: setup.phi(trial.trial, s, setup.advise(s)))(steps.obs)
+    taken = np.asarray(phi)[np.arange(15), np.asarray(steps.action)]
+    shaped = QUICK.scale * (QUICK.discount * taken[1:] - taken[:-1])
+    np.testing.assert_allclose(steps.reward[:-1], float(LONG.cost) + shaped, atol=1e-5)
+
+
 def test_options_that_learn_after_episodes_learn_when_to_be_left():
     """From every step of an episode, not only from its end, which is left anyway."""
     exits = state(run(MIXED, "caps", 300, updates="episode"), 0).agent.exits

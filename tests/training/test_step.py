@@ -135,6 +135,17 @@ def test_learning_is_one_update_from_the_latest_row():
     np.testing.assert_allclose(learned.agent, expected, rtol=1e-6)
 
 
+def test_a_table_with_replay_learns_the_newest_row_first_and_then_the_others():
+    problem, trial = begun("scratch-replay")
+    after, row = see(problem, trial, outcome_of(1, 0.5))
+    other = see(problem, trial, outcome_of(0, -9.0), action=0)[1]
+    rows = jnp.stack([other, other])
+    learned = learn(problem, after, rows, row, jnp.array(0))
+    expected = np.zeros((LONG.length, 2))
+    expected[0] = QUICK.learning_rate * np.array([-9.0, 0.5])
+    np.testing.assert_allclose(learned.agent, expected, rtol=1e-6)
+
+
 def test_replayed_transitions_are_shaped_by_the_beliefs_of_today():
     problem, before = begun("mars-lookahead")
     seen, row = see(problem, before, outcome_of(1, 0.0))

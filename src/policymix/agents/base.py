@@ -56,6 +56,11 @@ class AbstractAgent(eqx.Module, Generic[State]):
     def replays(self) -> bool:
         """Learns from replayed batches; otherwise from the latest transition."""
 
+    @property
+    def newest_first(self) -> bool:
+        """Whether the newest transition must be the first of every batch."""
+        return False
+
     @abc.abstractmethod
     def init(self, key: Key) -> State:
         """Before the first step."""

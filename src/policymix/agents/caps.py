@@ -59,6 +59,10 @@ class CAPS(AbstractAgent[CAPSState]):
         return self.learner.replays
 
     @property
+    def newest_first(self) -> bool:
+        return self.learner.newest_first
+
+    @property
     def num_actions(self) -> int:
         """Options that are primitive actions."""
         return self.learner.outputs - self.num_sources

@@ -90,6 +90,11 @@ class Judged(AbstractAgent[JudgedState]):
     def replays(self) -> bool:
         return True
 
+    @property
+    def newest_first(self) -> bool:
+        """A table must know at once what it has just seen."""
+        return True
+
     def init(self, key: Key) -> JudgedState:
         own, judges, student = jax.random.split(key, 3)
         return JudgedState(

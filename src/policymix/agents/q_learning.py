@@ -1,4 +1,4 @@
-"""Q-learning with a table (Watkins 1989): one update from every transition."""
+"""Q-learning with a table (Watkins 1989): once from every transition, or repeated."""
 
 from typing import Any
 
@@ -24,6 +24,8 @@ class QLearning(AbstractLearner[Table]):
         learning_rate: step towards each target.
         initial: first value of every entry. It matters: where true values are negative,
             zero is optimistic, and every untried action looks better than a tried one.
+        remembers: learn from a batch of remembered transitions too, after the new one
+            and at the same rate.
     """
 
     discount: Scalar = eqx.field(converter=as_float)
@@ -31,6 +33,7 @@ class QLearning(AbstractLearner[Table]):
     num_outputs: int = eqx.field(static=True)
     learning_rate: Scalar = eqx.field(converter=as_float, default=0.8)
     initial: Scalar = eqx.field(converter=as_float, default=0.0)
+    remembers: bool = eqx.field(static=True, default=False)
 
     @property
     def outputs(self) -> int:
@@ -42,8 +45,13 @@ class QLearning(AbstractLearner[Table]):
 
     @property
     def replays(self) -> bool:
-        """A table learns from each transition as it comes."""
-        return False
+        """A plain table learns from each transition as it comes."""
+        return self.remembers
+
+    @property
+    def newest_first(self) -> bool:
+        """What has just been seen is never missed."""
+        return self.remembers
 
     def init(self, key: Key) -> Table:
         """The same value everywhere; the key is not needed."""

@@ -1,6 +1,7 @@
 """From settings to the mixture of a library: one place for training and for bridges."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 import jax.numpy as jnp
@@ -9,6 +10,7 @@ from policymix.beliefs.dirichlet import DirichletMixture
 from policymix.beliefs.mixture import AbstractMixture
 from policymix.beliefs.network import (
     AbstractPrior,
+    Coverage,
     GaussianPrior,
     LaplacePrior,
     NetworkMixture,
@@ -27,11 +29,13 @@ from policymix.beliefs.precisions import (
     FixedPrecision,
     LearnedPrecision,
 )
+from policymix.beliefs.vote import Vote
+from policymix.core.encoders import Constant
 from policymix.core.errors import PolicymixError
 from policymix.core.kernels import AbstractKernel, Gaussian
 from policymix.core.settings import Settings
 from policymix.core.types import Discrete
-from policymix.sources.dynamics import LogDensity
+from policymix.sources.dynamics import AbstractCovered, LogDensity
 from policymix.sources.library import SourceLibrary
 
 MixtureMaker: TypeAlias = Callable[[SourceLibrary, Settings], AbstractMixture]
@@ -53,6 +57,25 @@ def make_mixture(library: SourceLibrary, settings: Settings) -> AbstractMixture:
     if not settings.own_model:
         return mixture
     return WithOwnModel(mixture, make_own_model(library, settings))
+
+
+def make_global_mixture(library: SourceLibrary, settings: Settings) -> AbstractMixture:
+    """The settings' network, but blind: its weights are the same in every state.
+
+    Likelihoods and an own model see what they see otherwise.
+    """
+    settings = replace(settings, mixture="network")
+    mixture = _network(library, settings)
+    blind = replace(mixture, encoder=Constant(), num_inputs=1)
+    if not settings.own_model:
+        return blind
+    return WithOwnModel(blind, make_own_model(library, settings))
+
+
+def make_vote(library: SourceLibrary, settings: Settings) -> AbstractMixture:
+    """The same weight for all sources."""
+    del settings
+    return Vote(len(library))
 
 
 def make_own_model(library: SourceLibrary, settings: Settings) -> AbstractOwnModel:
@@ -85,6 +108,7 @@ def _network(library: SourceLibrary, settings: Settings) -> NetworkMixture:
         epochs=settings.epochs,
         prior=_prior(settings),
         precision=_precision(library, settings),
+        coverage=_coverage(library, settings),
     )
 
 
@@ -113,11 +137,25 @@ def _prior(settings: Settings) -> AbstractPrior:
     name, strength = settings.mixture_prior, settings.prior_strength
     priors = {
         "uniform": UniformPrior(),
+        "coverage": UniformPrior(),
         "gaussian": GaussianPrior(strength),
         "laplace": LaplacePrior(strength),
     }
     _check("mixture_prior", name, tuple(priors))
     return priors[name]
+
+
+def _coverage(library: SourceLibrary, settings: Settings) -> Coverage | None:
+    if settings.mixture_prior != "coverage":
+        return None
+    known = [source.dynamics for source in library.sources]
+    for source in library.sources:
+        if not isinstance(source.dynamics, AbstractCovered):
+            raise PolicymixError(
+                f"source {source.name!r} does not know which states it has seen, so "
+                'mixture_prior="coverage" has nothing to go by. Use "uniform"'
+            )
+    return Coverage(tuple(known), settings.prior_strength, int(settings.own_model))
 
 
 def _precision(library: SourceLibrary, settings: Settings) -> AbstractPrecision:

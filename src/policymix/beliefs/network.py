@@ -27,6 +27,7 @@ from policymix.core.networks import (
     start_descent,
 )
 from policymix.core.types import Key, Observation, Scalar
+from policymix.sources.dynamics import AbstractCovered
 
 
 class AbstractPrior(eqx.Module):
@@ -67,6 +68,25 @@ class LaplacePrior(AbstractPrior):
         return self.strength * jnp.sum(jnp.stack(sizes))
 
 
+class Coverage(eqx.Module):
+    """Log-weights before any sample: −strength · distance² from what was seen.
+
+    Args:
+        sources: that know what they have seen.
+        strength: how much a source loses at the distance of one.
+        others: components beside them that are at home everywhere.
+    """
+
+    sources: tuple[AbstractCovered, ...]
+    strength: Scalar = eqx.field(converter=as_float)
+    others: int = eqx.field(static=True, default=0)
+
+    def __call__(self, obs: Observation) -> Float[Array, " n"]:
+        """One for each component."""
+        far = jnp.stack([source.distance(obs) for source in self.sources])
+        return jnp.append(-self.strength * jnp.square(far), jnp.zeros(self.others))
+
+
 class Parameters(NamedTuple):
     """θ: the network, and what the precision has learned."""
 
@@ -86,6 +106,7 @@ class NetworkMixture(AbstractMixture[OptimiserState[Parameters]]):
         epochs: steps of Adam on each batch.
         prior: P(θ).
         precision: of the kernels: fixed (the default) or `LearnedPrecision`.
+        coverage: what is added to z(s; θ), if anything is.
     """
 
     encoder: AbstractEncoder
@@ -96,6 +117,7 @@ class NetworkMixture(AbstractMixture[OptimiserState[Parameters]]):
     epochs: int = eqx.field(static=True, default=1)
     prior: AbstractPrior = UniformPrior()
     precision: AbstractPrecision = FixedPrecision()
+    coverage: Coverage | None = None
 
     @property
     def replays(self) -> bool:
@@ -112,13 +134,19 @@ class NetworkMixture(AbstractMixture[OptimiserState[Parameters]]):
         self, state: OptimiserState[Parameters], obs: Observation
     ) -> Float[Array, " n"]:
         """Log softmax of z(s; θ)."""
-        logits = state.parameters.network(self.encoder(obs))[: self.num_sources]
-        return jax.nn.log_softmax(logits)
+        return jax.nn.log_softmax(self.outputs(state.parameters, obs)[0])
+
+    def outputs(
+        self, parameters: Parameters, obs: Observation
+    ) -> tuple[Float[Array, " n"], Float[Array, " m"]]:
+        """The logits of the sources, and what the precision makes use of."""
+        found = parameters.network(self.encoder(obs))
+        logits, extra = jnp.split(found, [self.num_sources])
+        return logits if self.coverage is None else logits + self.coverage(obs), extra
 
     def loss(self, parameters: Parameters, evidence: Evidence) -> Scalar:
         """Equation (3) for one transition."""
-        outputs = parameters.network(self.encoder(evidence.obs))
-        logits, extra = jnp.split(outputs, [self.num_sources])
+        logits, extra = self.outputs(parameters, evidence.obs)
         log_likelihoods = self.precision.apply(
             parameters.precision, extra, evidence.log_likelihoods
         )

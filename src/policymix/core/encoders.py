@@ -25,6 +25,14 @@ class Identity(AbstractEncoder):
         return obs
 
 
+class Constant(AbstractEncoder):
+    """The same number whatever is observed: who reads it cannot tell states apart."""
+
+    def __call__(self, obs: Observation) -> Float[Array, " d"]:
+        del obs
+        return jnp.ones(1)
+
+
 class Clip(AbstractEncoder):
     """Components cut to [low, high], as the paper does where some are unbounded."""
 

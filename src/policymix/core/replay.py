@@ -32,6 +32,11 @@ class Layout:
     def _obs_size(self) -> int:
         return math.prod(self.observation.shape)
 
+    @property
+    def reward(self) -> int:
+        """The column of the reward."""
+        return self._obs_size + 1
+
     def pack(
         self, step: Transition, extras: Sequence[Float[Array, "..."]] = ()
     ) -> Float[Array, " row"]:

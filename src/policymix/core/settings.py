@@ -43,6 +43,10 @@ class Settings:
     """Whether one network chooses the next action and the other values it."""
     huber: bool = False
     """Whether large errors of the DQN count linearly instead of squared."""
+    clip: float = 0.0
+    """Largest norm of a gradient of the DQN; 0 leaves it as it is."""
+    replay: bool = False
+    """Whether a table repeats remembered transitions, as a network does."""
     updates: int | str = "step"
     """One update per "step"; after each "episode" as many as it had steps; or a number
     of updates after each episode."""
@@ -50,7 +54,8 @@ class Settings:
     """What believes: a "network" over states, or "dirichlet", which is exact and keeps
     beliefs for each of finitely many states."""
     mixture_prior: str = "uniform"
-    """P(θ) of the mixture's network: "uniform", "gaussian" or "laplace"."""
+    """P(θ) of the mixture's network: "uniform", "gaussian" or "laplace"; or "coverage",
+    where weights begin with what each source has seen."""
     prior_strength: float = 1e-3
     """Of a prior that is not uniform."""
     precision: str = "fixed"

@@ -37,6 +37,9 @@ DOMAINS: "dict[str, str | Domain]" = {
         f"acrobot-{place}": f"policymix.domains.acrobot.experiment:INSTANCE_{place}"
         for place in range(10)
     },
+    "lander-model": "policymix.domains.lander.likelihood:MODEL",
+    "lander-coverage": "policymix.domains.lander.likelihood:COVERAGE",
+    "lander-prior": "policymix.domains.lander.likelihood:PRIOR",
 }
 """`register_domain` adds to them."""
 SHIPPED = tuple(DOMAINS)
@@ -51,9 +54,11 @@ GROUPS = {
         *("inventory-wrong-cost", "lander-weak"),
     ),
     "acrobot": tuple(f"acrobot-{place}" for place in range(10)),
+    "likelihood": ("lander-model", "lander-coverage", "lander-prior"),
 }
 """Names that stand for several experiments: the paper's, both inventories, kinds of
-imperfect advice, and ten machines of another paper's table."""
+imperfect advice, ten machines of another paper's table, and the lander's likelihood
+taken apart."""
 DEMO = "cartpole"
 """What the demonstration and the examples of the command line show."""
 ABOUT = {

@@ -22,6 +22,7 @@ DECISIONS = {
     12: "the sources lead part of exploration, where a domain asks for it",
     13: "plain DQN: no double targets, squared error",
     14: "a method or option that the paper does not have",
+    15: "tables learn from each transition once; with replay they are scratch-replay",
 }
 
 
@@ -53,6 +54,8 @@ ORIGINS = {
     "penalty": Origin("L2 penalty of DQN"),
     "double": Origin("", 13),
     "huber": Origin("", 13),
+    "clip": Origin("", 13),
+    "replay": Origin("", 15),
     "updates": Origin("algorithm 2", 6),
     "mixture": Origin("", 14),
     "mixture_prior": Origin("", 14),

@@ -8,9 +8,9 @@ from policymix.environments.study import Study
 from policymix.training.task import TransferTask
 
 COMPARED = ("mars", "mapse", "caps", "ucb")
-FORMS = ("mars-explicit", "mars-lookahead", "mars-reward")
-YARDSTICKS = ("follow", "oracle")
-CONTEXTUAL = ("mars", *FORMS, "mapse", "follow")
+FORMS = ("mars-explicit", "mars-lookahead", "mars-reward", "mars-printed")
+YARDSTICKS = ("vote", "mixture-global", "mapse-advised", "follow", "oracle")
+CONTEXTUAL = ("mars", *FORMS, "mapse", "mapse-advised", "mixture-global", "follow")
 """Methods that learn a mixture."""
 COMPILING = 4.0
 """Seconds, roughly, before a part takes its first step."""
@@ -82,7 +82,8 @@ def plan(task: TransferTask, seed: int, quick: bool) -> Experiment:
 def parts_of(task: TransferTask, settings: Settings) -> tuple[Part, ...]:
     """Every method, then every value of a sweep that is not the domain's own."""
     alone = tuple(f"phi{i + 1}" for i in range(len(task.sources)))
-    usual = (*COMPARED, *alone, "scratch", *FORMS, *YARDSTICKS)
+    repeated = () if settings.layers else ("scratch-replay",)
+    usual = (*COMPARED, *alone, "scratch", *repeated, *FORMS, *YARDSTICKS)
     names = task.domain.study.methods or usual
     if task.right_source is None:
         names = tuple(name for name in names if name != "oracle")

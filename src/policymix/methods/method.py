@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 import equinox as eqx
 from jaxtyping import Array, Int
 
+from policymix.beliefs.build import MixtureMaker
 from policymix.beliefs.potentials import NONE, Form
 from policymix.core.kernels import as_float
 from policymix.core.settings import Settings
@@ -35,6 +36,11 @@ class Method(eqx.Module):
         options: whether the agent is CAPS, whose options are the sources.
         judged: whether the agent has judges, who say where to depart from the advice.
         aggregates: whether the agent weighs the sources' actions and adds a residual.
+        tested: the c of a c·Φ that is added to the values in tests alone.
+        replays: whether a table repeats remembered transitions, whatever is set.
+        printed: whether rewards are shaped when an episode is stored, and all numbers
+            are the paper's, where the domain has them.
+        mixture: makes its own kind of mixture; None makes that of the settings.
     """
 
     trust: AbstractTrust | None = None
@@ -47,6 +53,10 @@ class Method(eqx.Module):
     options: bool = eqx.field(static=True, default=False)
     judged: bool = eqx.field(static=True, default=False)
     aggregates: bool = eqx.field(static=True, default=False)
+    tested: Scalar = eqx.field(converter=as_float, default=0.0)
+    replays: bool = eqx.field(static=True, default=False)
+    printed: bool = eqx.field(static=True, default=False)
+    mixture: MixtureMaker | None = eqx.field(static=True, default=None)
 
     @property
     def advised(self) -> bool:

@@ -4,8 +4,9 @@ import sys
 from importlib.metadata import entry_points
 
 BUILT_IN = (
-    *("mars", "mars-explicit", "mars-lookahead", "mars-reward", "mapse", "caps", "ucb"),
-    *("prql", "jumpstart", "multipolar", "follow", "oracle", "scratch"),
+    *("mars", "mars-explicit", "mars-lookahead", "mars-reward", "mars-printed"),
+    *("mapse", "mapse-advised", "caps", "ucb", "prql", "jumpstart", "multipolar"),
+    *("follow", "vote", "mixture-global", "oracle", "scratch", "scratch-replay"),
 )
 """Besides phi1, phi2, …: one source alone."""
 GROUP = "policymix.methods"

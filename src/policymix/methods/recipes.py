@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 import jax
 import jax.numpy as jnp
 
+from policymix.beliefs.build import make_global_mixture, make_vote
 from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD
 from policymix.core.errors import PolicymixError, did_you_mean
 from policymix.core.settings import Settings
@@ -17,7 +18,7 @@ from policymix.methods.leaders import UCB1, Gate, Softmax
 from policymix.methods.method import Given, Method, Recipe
 from policymix.methods.names import GROUP, method_names
 from policymix.methods.rivals import Rivals
-from policymix.methods.trust import ByArm, ByMixture, ByTruth, Fixed
+from policymix.methods.trust import ByArm, ByMixture, ByTruth, ByVote, Fixed
 
 HEAD_START = 10
 """Episodes before the gate may leave the advice: a mixture has to learn first."""
@@ -46,6 +47,12 @@ def scratch(given: Given) -> Method:
     return Method()
 
 
+def scratch_replay(given: Given) -> Method:
+    """No transfer; a table repeats what it remembers, as a network does anyway."""
+    del given
+    return Method(replays=True)
+
+
 def mars(given: Given) -> Method:
     """The mixture's advice, except where judges are sure of the learner's own action.
 
@@ -72,10 +79,37 @@ def mars_reward(given: Given) -> Method:
     return Method(ByMixture(), REWARD, scale, leader=always(), shapes=True)
 
 
+def mars_printed(given: Given) -> Method:
+    """Algorithm 2 to the letter: rewards are shaped once, when they are stored."""
+    scale = given.settings.scale
+    return Method(ByMixture(), REWARD, scale, leader=always(), printed=True)
+
+
+def mixture_global(given: Given) -> Method:
+    """`mars` with a mixture that is learned but is the same in every state."""
+    del given
+    return Method(
+        ByMixture(), leader=Rivals(), judged=True, mixture=make_global_mixture
+    )
+
+
+def vote(given: Given) -> Method:
+    """Do what most sources say; nothing is learned, and chance decides ties."""
+    del given
+    return Method(ByVote(), EXPLICIT, 1.0, own=0.0, leader=always(), mixture=make_vote)
+
+
 def mapse(given: Given) -> Method:
     """With probability p_t do what a source drawn from the mixture would do."""
     reuse = Reuse(1.0, by_episode=given.settings.mapse_reuse)
     return Method(ByMixture(), reuse=reuse, leader=always())
+
+
+def mapse_advised(given: Given) -> Method:
+    """`mapse`, with its sources in tests as well: these act on Q + cΦ."""
+    reuse = Reuse(1.0, by_episode=given.settings.mapse_reuse)
+    tested = given.settings.scale
+    return Method(ByMixture(), reuse=reuse, leader=always(), tested=tested)
 
 
 def follow(given: Given) -> Method:
@@ -144,14 +178,19 @@ def multipolar(given: Given) -> Method:
 
 METHODS: dict[str, Recipe] = {
     "scratch": scratch,
+    "scratch-replay": scratch_replay,
     "mars": mars,
     "mars-explicit": mars_explicit,
     "mars-lookahead": mars_lookahead,
     "mars-reward": mars_reward,
+    "mars-printed": mars_printed,
     "mapse": mapse,
+    "mapse-advised": mapse_advised,
     "caps": caps,
     "ucb": ucb,
     "follow": follow,
+    "vote": vote,
+    "mixture-global": mixture_global,
     "oracle": oracle,
     "prql": prql,
     "jumpstart": jumpstart,

@@ -63,6 +63,14 @@ class ByMixture(AbstractTrust):
         return mixture.weights(state, obs)
 
 
+class ByVote(ByMixture):
+    """Beliefs that never change: all sources count alike, and chance decides ties."""
+
+    @property
+    def learns(self) -> bool:
+        return False
+
+
 class Fixed(AbstractTrust):
     """The same weights everywhere, for instance one source alone."""
 

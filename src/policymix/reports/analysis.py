@@ -94,16 +94,33 @@ def scale_of(results: Results) -> Scale:
 
 
 def measure(results: Results) -> list[Measures]:
-    """All methods, the best area first."""
-    table = [measure_one(results, name) for name in results.curves]
+    """All methods, also at the best of their sweeps, the best area first."""
+    names = results.curves | best_of_sweeps(results)
+    table = [measure_one(results, name) for name in names]
     return sorted(table, key=lambda row: -results.sign * row.area_mean)
+
+
+def best_of_sweeps(results: Results) -> dict[str, Curve]:
+    """Swept methods at their best value, where it is not the domain's own.
+
+    The paper reports every baseline so: the value is chosen by the very rows that are
+    shown, which flatters the baseline.
+    """
+    found = {}
+    for (method, setting), values in results.sweeps.items():
+        means = {v: area(c.steps, c.scores).mean() for v, c in values.items()}
+        best = max(means, key=lambda value: results.sign * means[value])
+        if best != results.facts["settings"][setting]:
+            found[f"{method}, best {setting} {best:g}"] = values[best]
+    return found
 
 
 def measure_one(results: Results, name: str) -> Measures:
     """One method, by itself and against no transfer."""
-    sign, scale, curve = results.sign, scale_of(results), results.curves[name]
+    sign, scale = results.sign, scale_of(results)
+    curve = (results.curves | best_of_sweeps(results))[name]
     mine, last = area(curve.steps, curve.scores), asymptote(curve.scores)
-    alone = ends(results, alone=True)
+    alone = asymptote(curve.alone)
     start = better = worse = None
     if name != "scratch" and "scratch" in results.curves:
         none = results.curves["scratch"]
@@ -118,7 +135,7 @@ def measure_one(results: Results, name: str) -> Measures:
         float(mine.mean()),
         float(standard_error(mine)),
         interval(last, interquartile_mean),
-        interval(alone[name], interquartile_mean) if name in alone else None,
+        interval(alone, interquartile_mean) if np.isfinite(alone).all() else None,
         start,
         tuple(arrival(curve, sign, scale.at(share)) for share in SHARES),
         better,

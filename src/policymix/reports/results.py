@@ -125,7 +125,8 @@ def put_together(domain: str, runs: Sequence[Run]) -> Results:
 
 def place_of(method: str) -> tuple[int, int, str]:
     """The order in which methods are listed."""
-    order = ("mars", "mapse", "caps", "ucb", "phi", "scratch", *FORMS, *YARDSTICKS)
+    plain = ("mars", "mapse", "caps", "ucb", "phi", "scratch", "scratch-replay")
+    order = (*plain, *FORMS, *YARDSTICKS)
     family = method.rstrip("0123456789") if method.startswith("phi") else method
     place = order.index(family) if family in order else len(order)
     return place, len(method) if family == "phi" else 0, method

@@ -4,6 +4,7 @@ A model has the signature of a domain's own transition, `(obs, action) -> next_o
 the true dynamics can stand in for it.
 """
 
+import abc
 from collections.abc import Callable
 
 import equinox as eqx
@@ -103,16 +104,8 @@ class LogDensity(eqx.Module):
         return self.log_density(obs, action, next_obs)
 
 
-class CoveredDynamics(eqx.Module):
-    """A model that vouches only for the neighbourhood of the states it has seen.
-
-    A table knows what it has not seen; a network extrapolates. So the distance to the
-    nearest seen state is one more component of its error: away from its data a model
-    may be wrong by as much as that, even where it happens to be right. Without it,
-    sources that share the same physics in most states (free flight is free flight) are
-    told apart by where they were fitted best, not by where their policies know what to
-    do. `docs/domains.md` has the measurements.
-    """
+class AbstractCovered(eqx.Module):
+    """A model that knows which states it has seen."""
 
     model: Callable
     encoder: AbstractEncoder
@@ -120,6 +113,10 @@ class CoveredDynamics(eqx.Module):
 
     def __call__(self, obs: Observation, action: Action) -> Observation:
         return self.model(obs, action)
+
+    @abc.abstractmethod
+    def miss(self, error: Float[Array, " d"], obs: Observation) -> Scalar:
+        """How long its error counts as, once s' is known."""
 
     def distance(self, obs: Observation) -> Scalar:
         """Distance to the nearest seen state, from ‖s‖² + ‖seen‖² − 2 s·seen.
@@ -130,3 +127,40 @@ class CoveredDynamics(eqx.Module):
         lengths = jnp.sum(jnp.square(self.seen), axis=1)
         nearest = jnp.min(lengths - 2 * self.seen @ encoded)
         return jnp.sqrt(jnp.maximum(nearest + jnp.sum(jnp.square(encoded)), 0.0))
+
+
+class CoveredDynamics(AbstractCovered):
+    """A model that vouches only for the neighbourhood of the states it has seen.
+
+    A table knows what it has not seen; a network extrapolates. So the distance to the
+    nearest seen state is one more component of its error: away from its data a model
+    may be wrong by as much as that, even where it happens to be right. Without it,
+    sources that share the same physics in most states (free flight is free flight) are
+    told apart by where they were fitted best, not by where their policies know what to
+    do. `docs/domains.md` has the measurements.
+    """
+
+    def miss(self, error: Float[Array, " d"], obs: Observation) -> Scalar:
+        """Both together."""
+        return jnp.hypot(jnp.linalg.norm(error), self.distance(obs))
+
+
+class CoverageAlone(AbstractCovered):
+    """Judged by where it has been; what it predicts does not count."""
+
+    def miss(self, error: Float[Array, " d"], obs: Observation) -> Scalar:
+        """The distance from what it has seen."""
+        del error
+        return self.distance(obs)
+
+
+class CoverageApart(AbstractCovered):
+    """Judged by what it predicts; where it has been is left to a prior.
+
+    See `mixture_prior="coverage"` of the settings.
+    """
+
+    def miss(self, error: Float[Array, " d"], obs: Observation) -> Scalar:
+        """The error of its prediction."""
+        del obs
+        return jnp.linalg.norm(error)

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, PyTree
 from policymix.core.encoders import AbstractEncoder
 from policymix.core.kernels import AbstractKernel, Gaussian
 from policymix.core.types import Action, Discrete, Observation, Scalar, TaskSpec
-from policymix.sources.dynamics import CoveredDynamics, LogDensity
+from policymix.sources.dynamics import AbstractCovered, LogDensity
 
 LEAST = -1e6
 """A log-likelihood that stands for "impossible": were every source at −∞, a mixture's
@@ -165,7 +165,7 @@ class Experts(eqx.Module):
             return jnp.maximum(dynamics(obs, action, next_obs), LEAST)
         prediction = self.encoder(jnp.asarray(dynamics(obs, action)))
         observed = self.encoder(next_obs)
-        if isinstance(dynamics, CoveredDynamics):
-            error = jnp.append(observed - prediction, dynamics.distance(obs))
-            return kernel.at(jnp.sqrt(jnp.sum(jnp.square(error))), observed.size)
+        if isinstance(dynamics, AbstractCovered):
+            radius = dynamics.miss(observed - prediction, obs)
+            return kernel.at(radius, observed.size)
         return kernel(prediction, observed)

@@ -32,7 +32,8 @@ KINDS = (
     *(policies.ClippedPolicy, policies.SquashedPolicy),
     *(networks.MLP, perceptron.Perceptron),
     *(dynamics.TableDynamics, dynamics.NetworkDynamics, dynamics.BoundedDynamics),
-    *(dynamics.CoveredDynamics, dynamics.LogDensity),
+    *(dynamics.CoveredDynamics, dynamics.CoverageAlone, dynamics.CoverageApart),
+    dynamics.LogDensity,
 )
 """What a library folder may hold besides the kinds of its domain; nothing else is ever
 built from a file."""

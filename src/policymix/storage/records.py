@@ -32,6 +32,8 @@ LATER = {
     "heads",
     "caution",
     "final_episodes",
+    "clip",
+    "replay",
 }
 """Settings that older files do not have."""
 RETIRED = {"horizon"}

@@ -26,7 +26,8 @@ def greedy(
         return jnp.argmax(setup.agent.alone_values(trial.agent, obs))
     advice, arm = setup.advise(obs), setup.method.leader.best(trial.behaviour)
     phi = setup.phi(trial, obs, advice)
-    return jnp.argmax(preferences(setup, trial, obs, advice, phi, arm))
+    preferred = preferences(setup, trial, obs, advice, phi, arm)
+    return jnp.argmax(preferred + setup.method.tested * phi)
 
 
 def greedy_in(
@@ -45,5 +46,5 @@ def asks_sources(setup: LearningSetup) -> bool:
     if setup.experts is None:
         return False
     method = setup.method
-    adds_phi = float(method.form.decision * method.scale) != 0.0
+    adds_phi = float(method.form.decision * method.scale + method.tested) != 0.0
     return adds_phi or not isinstance(setup.agent, AbstractLearner)

@@ -12,9 +12,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from policymix.agents.base import Uniforms
+from policymix.agents.base import AbstractLearner, Uniforms
 from policymix.core.types import Key, Keys, TestKeys
-from policymix.training.step import LearningSetup, Outcome, Trial, learn, observe
+from policymix.training.step import (
+    LearningSetup,
+    Outcome,
+    Trial,
+    learn,
+    observe,
+    taken_phi,
+)
 
 LEARNER, STEPS, STARTS, TESTS = range(4)
 """Uses of a trial's key: what is learned, chance in steps, starts of episodes, and
@@ -107,7 +114,10 @@ def absorb(
         )
     )(carry.trials, choices, outcomes, draws)
     place = carry.written % plan.capacity
-    buffer = jax.lax.dynamic_update_slice(carry.rows, rows[:, None], (0, place, 0))
+    before = carry.rows
+    if setup.method.printed:
+        before = pay_back(setup, carry, choices[0], (place - 1) % plan.capacity)
+    buffer = jax.lax.dynamic_update_slice(before, rows[:, None], (0, place, 0))
     written = carry.written + 1
     filled = jnp.minimum(written, plan.capacity)
     lengths = carry.trials.behaviour.elapsed + 1
@@ -140,6 +150,27 @@ def absorb(
     kept = jnp.minimum(lengths, plan.capacity)
     trials = jax.vmap(one)(trials, buffer, rows, kept, draws, due)
     return Carry(trials, buffer, written)
+
+
+def pay_back(
+    setup: LearningSetup,
+    carry: Carry,
+    actions: Int[Array, " trials"],
+    place: Int[Array, ""],
+) -> Float[Array, "trials capacity row"]:
+    """Complete the rewards of the step before: γ c Φ(s', a'), a' being taken now.
+
+    The last step of an episode has none: nothing is done after it.
+    """
+    assert isinstance(setup.agent, AbstractLearner)
+    phi = jax.vmap(partial(taken_phi, setup))(carry.trials, actions)
+    going = carry.trials.behaviour.elapsed > 0
+    owed = jnp.where(going, setup.agent.discount * phi, 0.0)
+    column = setup.layout.reward
+    paid = carry.rows[:, place, column] + owed
+    return jax.lax.dynamic_update_slice(
+        carry.rows, paid[:, None, None], (0, place, column)
+    )
 
 
 def updates_due(

@@ -29,7 +29,7 @@ from policymix.training.host import HostShard
 from policymix.training.lockstep import Plan
 from policymix.training.loop import Loop, processors
 from policymix.training.scores import Examination
-from policymix.training.setup import build_setup
+from policymix.training.setup import as_printed, build_setup
 from policymix.training.step import LearningSetup, faults
 from policymix.training.task import TransferTask
 
@@ -109,6 +109,9 @@ class TrainingRun:
         check_numbers(settings, len(seeds))
         self.task, self.name, self.setup, self.settings = task, name, setup, settings
         self.seeds, self.stops = seeds, frozenset(stops)
+        if setup.method.printed:
+            settings = as_printed(settings, task.domain.study.paper)
+        self._refresh_every = settings.refresh_every
         chunk = math.gcd(settings.refresh_every, settings.evaluate_every, *stops)
         self.plan = Plan(
             length=min(chunk, settings.steps),
@@ -133,7 +136,7 @@ class TrainingRun:
             length = min(self.plan.length, settings.steps - step)
             self._advance(length)
             step += length
-            if step % settings.refresh_every == 0:
+            if step % self._refresh_every == 0:
                 self.loop.refresh()
             due = step % settings.evaluate_every == 0 or step == settings.steps
             if due or step in self.stops:

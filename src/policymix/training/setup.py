@@ -1,6 +1,8 @@
 """From a task, a method and settings to what a trial is made of."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -53,12 +55,15 @@ def build_setup(
         right_source=task.right_source,
     )
     made = recipe(given)
+    if made.printed:
+        settings = as_printed(settings, task.domain.study.paper)
+        made = recipe(given._replace(settings=settings))
     guided = float(sum(made.form)) > 0.0
     return LearningSetup(
         spec=library.experts.spec,
         experts=library.experts if made.advised else None,
         agent=make_agent(library, made, settings, guided),
-        mixture=mixture_of(library, settings, mixture) if made.contextual else None,
+        mixture=mixture_of(library, settings, mixture, made),
         method=made,
         epsilon=Epsilon(
             settings.epsilon_start, settings.epsilon_decay, settings.epsilon_floor
@@ -67,14 +72,26 @@ def build_setup(
     )
 
 
+def as_printed(settings: Settings, paper: Mapping[str, Any]) -> Settings:
+    """The paper's numbers where it has them, its plain learner and its algorithm 2."""
+    numbers = {name: value for name, value in paper.items() if value != "table"}
+    plain = {"double": False, "huber": False, "clip": 0.0, "replay": False}
+    return replace(
+        settings, **plain, own_model=False, **numbers | {"updates": "episode"}
+    )
+
+
 def mixture_of(
     library: SourceLibrary,
     settings: Settings,
     given: AbstractMixture | MixtureMaker | None,
-) -> AbstractMixture:
-    """The mixture that was given, or the settings'."""
+    method: Method,
+) -> AbstractMixture | None:
+    """The mixture that was given, or the method's, or the settings'."""
+    if not method.contextual:
+        return None if method.mixture is None else method.mixture(library, settings)
     if given is None:
-        return make_mixture(library, settings)
+        return (method.mixture or make_mixture)(library, settings)
     mixture = given if isinstance(given, AbstractMixture) else given(library, settings)
     if not mixture.replays and settings.updates != "step":
         raise PolicymixError(
@@ -112,6 +129,8 @@ def make_agent(
         return make_judged(library.experts, settings)
     options = count if method.options else 0
     rate = settings.shaped_rate if guided else settings.learning_rate
+    if method.replays:
+        settings = replace(settings, replay=True)
     learner = make_learner(library.experts, settings, options, rate)
     if method.aggregates:
         return make_multipolar(learner, count)
@@ -147,7 +166,12 @@ def make_learner(
                 "vectors. Give hidden layers, for instance layers=(64, 64)"
             )
         return QLearning(
-            settings.discount, observation.n, outputs, rate, settings.initial_value
+            settings.discount,
+            observation.n,
+            outputs,
+            rate,
+            settings.initial_value,
+            remembers=settings.replay,
         )
     encoder = value_encoder(experts)
     inputs = (
@@ -161,6 +185,7 @@ def make_learner(
         penalty=settings.penalty,
         double=settings.double,
         huber=settings.huber,
+        clip=settings.clip or None,
     )
 
 

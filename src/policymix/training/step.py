@@ -92,10 +92,7 @@ class LearningSetup(eqx.Module):
 
     @property
     def layout(self) -> Layout:
-        """A row: the transition, its log-likelihoods, its option, its advice.
-
-        The advice is that before and that after the step.
-        """
+        """A row: transition, log-likelihoods, option, advice before and after."""
         n = self.num_sources
         likelihoods = (n,) if self.method.contextual else ()
         option = (1,) if self.method.options else ()
@@ -198,7 +195,8 @@ def observe(
     """Remember one step; returns the row to replay it from."""
     method, (action, option) = setup.method, choice
     next_obs, reward, terminated, truncated, obs = outcome
-    transition = Transition(trial.obs, action, reward, next_obs, terminated, truncated)
+    stored = reward - (taken_phi(setup, trial, action) if method.printed else 0.0)
+    transition = Transition(trial.obs, action, stored, next_obs, terminated, truncated)
     advice, extras = setup.advise(obs), []
     predicted = jnp.ones(setup.num_sources, bool)
     if method.contextual and setup.experts is not None:
@@ -242,7 +240,7 @@ def learn(
         online: whether those that do not replay learn from the latest row alone.
     """
     method, agent, unpack = setup.method, setup.agent, setup.layout.unpack
-    if method.judged:  # a table must know at once what it has just seen
+    if agent.newest_first:
         rows = jnp.concatenate([row[None], rows[1:]])
     replayed = jax.vmap(unpack)(rows)
     newest = jax.vmap(unpack)(row[None]) if online else replayed
@@ -275,6 +273,12 @@ def learn(
     seen, extras = replayed if setup.mixture.replays else newest
     evidence = Evidence(seen.obs, seen.action, seen.next_obs, extras[0])
     return trial._replace(mixture=setup.mixture.update(trial.mixture, evidence)[0])
+
+
+def taken_phi(setup: LearningSetup, trial: Trial, action: DiscreteAction) -> Scalar:
+    """Return c·Φ(s, a) of what is done now, by the beliefs of this episode."""
+    phi = setup.phi(trial, trial.obs, trial.advice)
+    return setup.method.scale * phi[action]
 
 
 def shaping_of(

@@ -56,6 +56,7 @@ PAPER = {
 OWN_DECISIONS = {
     10: "the lander's scale c is 100",
     11: "the lander's mixture learns at half the rate",
+    16: "the lander's likelihood has a term of coverage beside the model's error",
 }
 SWITCH_ALTITUDE = 0.5
 """Where a hand-written pilot hands over from hover to land."""

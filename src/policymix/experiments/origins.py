@@ -20,7 +20,7 @@ DECISIONS = {
     6: "one update of learner and mixture per sample, not after each episode",
     7: "budgets and tests, which the paper does not give",
     12: "the sources lead part of exploration, where a domain asks for it",
-    13: "plain DQN: no double targets, squared error",
+    13: "plain DQN: squared error, and double targets where they help baselines",
     14: "a method or option that the paper does not have",
     15: "tables learn from each transition once; with replay they are scratch-replay",
 }

@@ -16,6 +16,7 @@ SETTINGS = Settings(
     discount=0.98,
     layers=(40, 40),
     capacity=5_000,
+    double=True,
 )
 PAPER = {
     "discount": 0.98,

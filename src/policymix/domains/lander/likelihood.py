@@ -33,7 +33,7 @@ def judged_by(kind: type[AbstractCovered]) -> Callable[[SourceLibrary], SourceLi
     return alter
 
 
-def variant(
+def ablation(
     name: str, title: str, kind: type[AbstractCovered], **numbers: Any
 ) -> Domain:
     """The lander with another likelihood; both terms together are the lander."""
@@ -55,9 +55,9 @@ def variant(
     )
 
 
-MODEL = variant("lander-model", "judged by models alone", CoverageApart)
-COVERAGE = variant("lander-coverage", "judged by coverage alone", CoverageAlone)
-PRIOR = variant(
+MODEL = ablation("lander-model", "judged by models alone", CoverageApart)
+COVERAGE = ablation("lander-coverage", "judged by coverage alone", CoverageAlone)
+PRIOR = ablation(
     "lander-prior",
     "coverage as a prior",
     CoverageApart,

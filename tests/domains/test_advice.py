@@ -108,6 +108,17 @@ def test_weak_sources_are_worth_something_but_not_much():
         assert WEAK_RANGE[0] <= source["zero_shot"] <= WEAK_RANGE[1]
 
 
+def test_unselected_sources_differ_from_the_shipped_in_their_policies_alone():
+    ours, usual = task_of("cartpole-unselected"), task_of("cartpole")
+    for mine, known in zip(ours.sources.sources, usual.sources.sources, strict=True):
+        assert fingerprint(mine) != fingerprint(known)
+        mended = replace(mine, policy=known.policy)
+        assert fingerprint(mended) == fingerprint(known)
+        home, selected = (t.facts["sources"][mine.name] for t in (ours, usual))
+        assert home["samples"] == selected["samples"]
+        assert home["own_score"] < selected["own_score"]
+
+
 def test_the_weak_lander_differs_in_one_policy():
     weak, usual = task_of("lander-weak"), task_of("lander")
     prints = [list(map(fingerprint, t.sources.sources)) for t in (weak, usual)]

@@ -25,6 +25,7 @@ DOMAINS: "dict[str, str | Domain]" = {
     "maze-spoilt-100": "policymix.domains.maze.advice:SPOILT_100",
     "maze-wrong-rooms": "policymix.domains.maze.advice:WRONG_ROOMS",
     "cartpole-weak": "policymix.domains.cartpole.advice:WEAK",
+    "cartpole-unselected": "policymix.domains.cartpole.advice:UNSELECTED",
     "cartpole-random": "policymix.domains.cartpole.advice:RANDOM",
     "cartpole-useless": "policymix.domains.cartpole.advice:USELESS",
     "cartpole-ones": "policymix.domains.cartpole.advice:ONES",

@@ -14,7 +14,7 @@ from policymix.core.networks import MLP, init_mlp
 from policymix.core.progress import Begin
 from policymix.core.types import DiscreteAction, Scalar
 from policymix.domains.cartpole.experiment import CARTPOLE
-from policymix.domains.cartpole.sources import POLICY
+from policymix.domains.cartpole.sources import POLICY, judge_cart
 from policymix.domains.cartpole.task import CartPole, State, cartpole_family
 from policymix.environments.base import Family
 from policymix.environments.copies import DomainTasks, Policy
@@ -25,7 +25,12 @@ from policymix.sources.dynamics import NetworkDynamics
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import GreedyPolicy
-from policymix.training.source_policy import Judgement, train_policy
+from policymix.training.source_policy import (
+    Judge,
+    Judgement,
+    PolicySettings,
+    train_policy,
+)
 from policymix.training.task import load_task
 
 WEAK_POLICY = replace(POLICY, samples=16_000, evaluate_every=256)
@@ -34,16 +39,40 @@ WEAK_RANGE = (60.0, 250.0)
 """Steps that a weak source alone balances on the target."""
 
 
+UNSELECTED_POLICY = replace(POLICY, evaluate_every=POLICY.samples, finalists=1)
+"""The usual training; its last checkpoint is the only one that is looked at."""
+
+
 def train_weak(
     name: str, cart: CartPole, seed: int, begin: Begin
 ) -> tuple[SourceTask, int]:
     """A shipped source with a policy that is good for little, and samples it took."""
+    return retrained(name, cart, WEAK_POLICY, judge_weak, seed, begin)
+
+
+def train_unselected(
+    name: str, cart: CartPole, seed: int, begin: Begin
+) -> tuple[SourceTask, int]:
+    """A shipped source with the policy that its training happened to end with."""
+    judge = judge_cart(cart)
+    return retrained(name, cart, UNSELECTED_POLICY, judge, seed, begin)
+
+
+def retrained(
+    name: str,
+    cart: CartPole,
+    settings: PolicySettings,
+    judge: Judge,
+    seed: int,
+    begin: Begin,
+) -> tuple[SourceTask, int]:
+    """A shipped source with another policy, and samples it took; its model stays."""
     known = {s.name: s for s in load_task(CARTPOLE.name).sources.sources}[name]
-    tasks = DomainTasks(cart, WEAK_POLICY.copies)
-    advance = begin(f"{name}: policy", WEAK_POLICY.samples, "merit")
-    trained = train_policy(tasks, WEAK_POLICY, judge_weak, seed, advance)
+    tasks = DomainTasks(cart, settings.copies)
+    advance = begin(f"{name}: policy", settings.samples, "merit")
+    trained = train_policy(tasks, settings, judge, seed, advance)
     policy = GreedyPolicy(trained.network, Identity())
-    return replace(known, policy=policy), WEAK_POLICY.samples
+    return replace(known, policy=policy), settings.samples
 
 
 def judge_weak(policy: Policy, episodes: int, seed: int) -> Judgement:
@@ -111,6 +140,13 @@ ADVICE_STUDY = replace(
 )
 
 
+CONTEXT_METHODS = (
+    *("mars", "mixture-global", "vote", "phi1", "phi2", "phi3", "mapse", "caps", "ucb"),
+    *("scratch", "follow", "oracle"),
+)
+"""What is compared where the question is what the context is worth."""
+
+
 def variant(name: str, study: Study, **changes: Any) -> Domain:
     """CartPole under another name, with its shipped sources unless they change."""
     study = replace(study, title=f"Transfer-CartPole, {study.title}")
@@ -136,6 +172,15 @@ WEAK = variant(
     shipped=files("policymix.domains.cartpole") / "weak",
     home=None,
     trainer="policymix.domains.cartpole.advice:train_weak",
+)
+UNSELECTED = variant(
+    "unselected",
+    replace(
+        ADVICE_STUDY, title="policies as training left them", methods=CONTEXT_METHODS
+    ),
+    shipped=files("policymix.domains.cartpole") / "unselected",
+    home=None,
+    trainer="policymix.domains.cartpole.advice:train_unselected",
 )
 RANDOM = variant(
     "random",

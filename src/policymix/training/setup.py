@@ -76,9 +76,8 @@ def as_printed(settings: Settings, paper: Mapping[str, Any]) -> Settings:
     """The paper's numbers where it has them, its plain learner and its algorithm 2."""
     numbers = {name: value for name, value in paper.items() if value != "table"}
     plain = {"double": False, "huber": False, "clip": 0.0, "replay": False}
-    return replace(
-        settings, **plain, own_model=False, **numbers | {"updates": "episode"}
-    )
+    ours = {"own_model": False, "guidance": 0.0}
+    return replace(settings, **plain, **ours, **numbers | {"updates": "episode"})
 
 
 def mixture_of(

@@ -202,8 +202,7 @@ def observe(
     if method.contextual and setup.experts is not None:
         extras.append(setup.experts.log_likelihoods(trial.obs, action, next_obs))
         predicted = jnp.isfinite(extras[0])
-    if method.options:
-        extras.append(jnp.asarray(option, float))
+    extras += [jnp.asarray(option, float)] * method.options
     if setup.keeps_advice:
         extras += [trial.advice, setup.advise(next_obs)]
     behaviour = method.leader.remember(
@@ -240,15 +239,13 @@ def learn(
         online: whether those that do not replay learn from the latest row alone.
     """
     method, agent, unpack = setup.method, setup.agent, setup.layout.unpack
-    if agent.newest_first:
-        rows = jnp.concatenate([row[None], rows[1:]])
+    rows = jnp.concatenate([row[None], rows[1:]]) if agent.newest_first else rows
     replayed = jax.vmap(unpack)(rows)
     newest = jax.vmap(unpack)(row[None]) if online else replayed
     batch, extras = replayed if agent.replays else newest
     latest, kept = unpack(row)
-    experience = Experience(batch, latest=latest)
-    if method.options:
-        experience = experience._replace(option=kept[0][0].astype(int))
+    option = kept[0][0].astype(int) if method.options else None
+    experience = Experience(batch, latest=latest, option=option)
     if setup.keeps_advice:
         shape = (-1, setup.num_sources, setup.num_actions)
         advice, next_advice = (part.reshape(shape) for part in extras[-2:])
@@ -277,8 +274,7 @@ def learn(
 
 def taken_phi(setup: LearningSetup, trial: Trial, action: DiscreteAction) -> Scalar:
     """Return c·Φ(s, a) of what is done now, by the beliefs of this episode."""
-    phi = setup.phi(trial, trial.obs, trial.advice)
-    return setup.method.scale * phi[action]
+    return setup.method.scale * setup.phi(trial, trial.obs, trial.advice)[action]
 
 
 def shaping_of(

@@ -49,7 +49,8 @@ def test_half_of_the_steps_are_led_by_the_own_values():
 
 def test_who_is_beaten_by_a_learner_leads_less_and_never_who_is_beaten_by_advice():
     advice, own = ([9.0, 1.0, 1.0, 0.0, 0.0], [1.0, 2.0, 3.0, 0.0, 0.0])
-    np.testing.assert_allclose(RIVALS.portions(played(advice, [2] * 5, 30)), PORTIONS)
+    np.testing.assert_allclose(RIVALS.portions(played(advice, [2] * 5, 99)), PORTIONS)
+    np.testing.assert_allclose(RIVALS.portions(played(own, [2] * 5, 30)), PORTIONS)
     state = played(own, [7, 1, 3, 2, 5], 600)
     portions = PORTIONS * [BEATEN, BEATEN, 1.0, 1.0, 1.0]
     np.testing.assert_allclose(

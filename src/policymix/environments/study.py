@@ -55,8 +55,10 @@ REUSE_SWEEPS = {"mapse": ("mapse_reuse", REUSES), "ucb": ("ucb_reuse", REUSES)}
 SWEEPS = REUSE_SWEEPS | {"caps": ("exit_rate", (0.01, 0.001, 0.0001))}
 """Method → setting and values: figures 5 to 7 of the paper's appendix."""
 
-ADVICE_METHODS = ("mars", "follow", "scratch", "mars-explicit")
+ADVICE_METHODS = ("mars", "follow", "vote", "scratch", "mars-explicit")
 """What is compared where the question is how good advice must be."""
+TABLE_METHODS = (*ADVICE_METHODS, "scratch-replay")
+"""The same, where values are a table: no transfer at its best replays, too."""
 
 
 @dataclass(frozen=True)

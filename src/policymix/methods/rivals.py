@@ -71,9 +71,13 @@ class Rivals(AbstractLeader):
         return jnp.argmin(state.steps / self.portions(state))
 
     def portions(self, state: BehaviourState) -> Float[Array, " arms"]:
-        """Who is beaten leads less; advice that is best keeps nobody from learning."""
+        """Who is beaten leads less, once it has had enough tries to be known.
+
+        Advice that is best keeps nobody from learning.
+        """
         arms, best = jnp.arange(PORTIONS.size), self.best(state)
         beaten = (arms < EXPLORE) & (arms != best) & (best != FOLLOW)
+        beaten &= RECENT * state.tries >= 1.0
         return jnp.where(beaten, BEATEN * PORTIONS, PORTIONS)
 
     def shares(

@@ -10,7 +10,7 @@ from policymix.domains.inventory.experiment import INVENTORY
 from policymix.domains.inventory.sources import forecast_source
 from policymix.domains.inventory.task import Inventory
 from policymix.environments.base import Family
-from policymix.environments.study import ADVICE_METHODS
+from policymix.environments.study import TABLE_METHODS
 from policymix.sources.library import SourceLibrary
 
 BELIEVED_COST = 1.0
@@ -50,7 +50,7 @@ WRONG_COST = replace(
         looks=(0, 1_000, 5_000, 20_000),
         shown=(0, 1_000, 5_000, 20_000),
         sweeps={},
-        methods=ADVICE_METHODS,
+        methods=TABLE_METHODS,
         claims=("above-both", "ends-above-both"),
     ),
 )

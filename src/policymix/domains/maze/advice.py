@@ -11,7 +11,7 @@ import numpy as np
 
 from policymix.domains.maze.experiment import MAZE
 from policymix.environments.domain import Domain
-from policymix.environments.study import ADVICE_METHODS
+from policymix.environments.study import TABLE_METHODS
 from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import table_policy
 
@@ -51,7 +51,7 @@ ADVICE_STUDY = replace(
     quick=(4, 50_000),
     drawings=None,
     sweeps={},
-    methods=ADVICE_METHODS,
+    methods=TABLE_METHODS,
     claims=(),
     solved=(90.0, 40_000),
 )

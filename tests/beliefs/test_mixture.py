@@ -1,5 +1,7 @@
 """Beliefs: the paper's gradient, safe numbers, and sources told apart."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,13 +21,17 @@ from policymix.core.encoders import Identity
 from policymix.core.kernels import Gaussian
 from policymix.core.networks import OptimiserState
 
-logits_and_likelihoods = st.integers(1, 6).flatmap(
+logits_and_likelihoods = st.sampled_from([1, 4]).flatmap(
     lambda n: st.tuples(
         st.lists(st.floats(-8, 8, width=32), min_size=n, max_size=n),
         st.lists(st.floats(-1e3, 10, width=32), min_size=n, max_size=n),
     )
 )
+init = jax.jit(lambda mixture, key: mixture.init(key))
 update = jax.jit(lambda mixture, state, evidence: mixture.update(state, evidence))
+weights_of = jax.jit(
+    lambda mixture, state, obs: jax.vmap(mixture.weights, (None, 0))(state, obs)
+)
 
 
 def as_evidence(obs, log_likelihoods):
@@ -33,13 +39,22 @@ def as_evidence(obs, log_likelihoods):
     return Evidence(obs, action, obs, log_likelihoods)
 
 
+posterior_of = jax.jit(lambda *case: jnp.exp(log_posterior(*case)))
+
+
+@jax.jit
+def both_gradients(logits, log_lik):
+    """That of the loss, and that of equation (4)."""
+    gradient = jax.grad(lambda z: -log_evidence(z, log_lik))(logits)
+    return gradient, jax.nn.softmax(logits) - jnp.exp(log_posterior(logits, log_lik))
+
+
 @given(logits_and_likelihoods)
 def test_gradient_is_prior_minus_posterior(case):
     """Equation (4), in double precision as promised: 1e-5 relative."""
     with jax.enable_x64(True):
-        logits, log_lik = (jnp.asarray(part, jnp.float64) for part in case)
-        gradient = jax.grad(lambda z: -log_evidence(z, log_lik))(logits)
-        expected = jax.nn.softmax(logits) - jnp.exp(log_posterior(logits, log_lik))
+        gradient, expected = both_gradients(*(np.asarray(part) for part in case))
+        assert gradient.dtype == np.float64
         np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-12)
 
 
@@ -47,16 +62,21 @@ def test_gradient_of_the_network_is_the_papers(keys):
     """The whole of equation (4): Σᵢ (aᵢ − pᵢ) ∇z_i."""
     with jax.enable_x64(True):
         mixture = NetworkMixture(Identity(), num_sources=3, num_inputs=2)
-        state = mixture.init(keys())
         obs, log_lik = jnp.array([0.3, -0.8]), jnp.array([-3.0, -1.0, -7.0])
         evidence = Evidence(obs, jnp.array(0), obs, log_lik)
-        ours = jax.grad(mixture.loss)(state.parameters, evidence).network
-        jacobian = jax.jacobian(lambda network: network(obs))(state.parameters.network)
-        difference = mixture.weights(state, obs) - mixture.posterior(
-            state, obs, log_lik
-        )
-        paper = jax.tree.map(lambda z: jnp.tensordot(difference, z, axes=1), jacobian)
-        for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(paper), strict=True):
+
+        @jax.jit
+        def gradients(state):
+            ours = jax.grad(mixture.loss)(state.parameters, evidence).network
+            network = state.parameters.network
+            jacobian = jax.jacobian(lambda network: network(obs))(network)
+            posterior = mixture.posterior(state, obs, log_lik)
+            difference = mixture.weights(state, obs) - posterior
+            product = lambda z: jnp.tensordot(difference, z, axes=1)  # noqa: E731
+            return ours, jax.tree.map(product, jacobian)
+
+        both = map(jax.tree.leaves, gradients(init(mixture, keys())))
+        for a, b in zip(*both, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-14)
 
 
@@ -64,49 +84,53 @@ def test_gradient_of_the_network_is_the_papers(keys):
 def test_posterior_is_bayes_rule(case):
     logits, log_lik = (np.asarray(part, np.float64) for part in case)
     joint = np.exp(logits + log_lik - np.max(logits + log_lik))
-    actual = jnp.exp(log_posterior(jnp.asarray(case[0]), jnp.asarray(case[1])))
+    actual = posterior_of(*(np.asarray(part, np.float32) for part in case))
     np.testing.assert_allclose(actual, joint / joint.sum(), atol=1e-4)
 
 
 @given(st.floats(-1e3, 10))
 def test_equal_likelihoods_leave_the_prior_unchanged(likelihood):
-    logits = jnp.array([0.3, -1.0, 2.0])
-    posterior = jnp.exp(log_posterior(logits, jnp.full(3, likelihood, float)))
-    np.testing.assert_allclose(posterior, jax.nn.softmax(logits), rtol=1e-3)
+    logits = np.array([0.3, -1.0, 2.0], np.float32)
+    posterior = posterior_of(logits, np.full(3, likelihood, np.float32))
+    prior = np.exp(logits) / np.exp(logits).sum()
+    np.testing.assert_allclose(posterior, prior, rtol=1e-3)
 
 
-@given(st.sampled_from([1, 3, 12]), st.integers(0, 2**31 - 1))
+@given(st.sampled_from([1, 12]), st.integers(0, 2**31 - 1))
 def test_weights_are_a_distribution(num_sources, seed):
-    init_key, obs_key = jax.random.split(jax.random.key(seed))
     mixture = NetworkMixture(Identity(), num_sources, num_inputs=4)
-    state = mixture.init(init_key)
-    obs = 100 * jax.random.normal(obs_key, (16, 4))
-    weights = jax.vmap(mixture.weights, in_axes=(None, 0))(state, obs)
+    state = init(mixture, jax.random.key(seed))
+    rows = np.random.default_rng(seed).normal(size=(16, 4))
+    weights = weights_of(mixture, state, (100 * rows).astype(np.float32))
     assert np.all(weights >= 0)
-    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(np.sum(weights, axis=1), 1, atol=1e-6)
 
 
 @given(st.permutations(range(4)))
 def test_permuting_the_sources_permutes_the_weights(order):
     order = np.array(order)
     mixture = NetworkMixture(Identity(), num_sources=4, num_inputs=2)
-    state = mixture.init(jax.random.key(7))
+    state = init(mixture, jax.random.key(7))
     network = state.parameters.network
     permuted_network = type(network)(
-        (*network.weights[:-1], network.weights[-1][order]),
-        (*network.biases[:-1], network.biases[-1][order]),
+        (*network.weights[:-1], np.asarray(network.weights[-1])[order]),
+        (*network.biases[:-1], np.asarray(network.biases[-1])[order]),
     )
     parameters = state.parameters._replace(network=permuted_network)
-    permuted = OptimiserState(parameters, jax.tree.map(jnp.zeros_like, state.memory))
-    obs = jax.random.normal(jax.random.key(8), (32, 2))
-    log_lik = jax.random.normal(jax.random.key(9), (32, 4)) * 5
+    permuted = OptimiserState(parameters, jax.tree.map(np.zeros_like, state.memory))
+    rng = np.random.default_rng(8)
+    obs = rng.normal(size=(32, 2)).astype(np.float32)
+    log_lik = (5 * rng.normal(size=(32, 4))).astype(np.float32)
     for _ in range(3):
         state, _ = update(mixture, state, as_evidence(obs, log_lik))
         permuted, _ = update(mixture, permuted, as_evidence(obs, log_lik[:, order]))
-    weights = jax.vmap(mixture.weights, in_axes=(None, 0))
-    np.testing.assert_allclose(
-        weights(state, obs)[:, order], weights(permuted, obs), atol=1e-5
-    )
+    one, other = (weights_of(mixture, each, obs) for each in (state, permuted))
+    np.testing.assert_allclose(np.asarray(one)[:, order], other, atol=1e-5)
+
+
+loss_and_gradient = jax.jit(
+    lambda mixture, *rest: jax.value_and_grad(mixture.batch_loss)(*rest)
+)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +139,9 @@ def test_permuting_the_sources_permutes_the_weights(order):
 )
 def test_loss_and_gradient_are_finite_when_likelihoods_vanish(log_likelihoods, keys):
     mixture = NetworkMixture(Identity(), num_sources=3, num_inputs=2)
-    state = mixture.init(keys())
+    state = init(mixture, keys())
     evidence = as_evidence(jnp.ones((1, 2)), jnp.array([log_likelihoods]))
-    loss, gradient = jax.value_and_grad(mixture.batch_loss)(state.parameters, evidence)
+    loss, gradient = loss_and_gradient(mixture, state.parameters, evidence)
     assert np.isfinite(loss)
     assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(gradient))
 
@@ -129,6 +153,7 @@ def two_half_planes(key, samples=512):
     return as_evidence(obs, jnp.where(wrong, -1e4, 0.0))
 
 
+@partial(jax.jit, static_argnames="updates")
 def fit(mixture, evidence, key, updates):
     init_key, batch_key = jax.random.split(key)
 
@@ -138,14 +163,14 @@ def fit(mixture, evidence, key, updates):
 
     state = mixture.init(init_key)
     keys = jax.random.split(batch_key, updates)
-    return jax.jit(lambda: jax.lax.scan(step, state, keys))()
+    return jax.lax.scan(step, state, keys)
 
 
 def test_half_planes_are_told_apart(keys):
     mixture = NetworkMixture(Identity(), 2, 2, epochs=3)
     state, metrics = fit(mixture, two_half_planes(keys()), keys(), updates=300)
     probes = jnp.array([[-0.5, 0.3], [-0.2, -0.9], [0.2, 0.0], [0.9, 0.9]])
-    weights = jax.vmap(mixture.weights, in_axes=(None, 0))(state, probes)
+    weights = weights_of(mixture, state, probes)
     assert np.all(weights[:2, 0] > 0.9)
     assert np.all(weights[2:, 1] > 0.9)
     assert metrics.log_evidence[-1] > metrics.log_evidence[0]
@@ -156,11 +181,11 @@ def test_more_epochs_are_more_steps_on_the_same_batch(keys):
     evidence = two_half_planes(keys(), samples=32)
     once = NetworkMixture(Identity(), 2, 2, epochs=1)
     thrice = NetworkMixture(Identity(), 2, 2, epochs=3)
-    state = once.init(keys())
+    state = init(once, keys())
     expected = state
     for _ in range(3):
-        expected, _ = once.update(expected, evidence)
-    actual, _ = thrice.update(state, evidence)
+        expected, _ = update(once, expected, evidence)
+    actual, _ = update(thrice, state, evidence)
     for a, b in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 

@@ -164,7 +164,7 @@ OWN = replace(QUICK, own_model=True)
 
 
 def weights_after(task):
-    agent = train(task, settings=OWN, progress=False).agents[0]
+    agent = train(task, "mars-explicit", settings=OWN, progress=False).agents[0]
     return agent.belief.weights_of(np.arange(LONG.length))
 
 
@@ -182,6 +182,7 @@ def test_useless_sources_are_left_to_the_own_model():
     assert np.all(weights[:, -1] > 0.9)
 
 
+@pytest.mark.learning
 def test_an_exact_source_keeps_the_weight():
     weights = weights_after(
         corridor_task(
@@ -199,6 +200,7 @@ def test_vectors_without_a_useful_source_are_left_to_the_own_model():
 
     useless = own_task(random_policy, elsewhere, LineDomain())
     settings = replace(BRIEF, own_model=True, steps=1_000, mixture_rate=1e-2)
-    agent = train(useless, settings=settings, progress=False).agents[0]
+    trained = train(useless, "mars-explicit", settings=settings, progress=False)
+    belief = trained.agents[0].belief
     places = np.stack([np.linspace(-2, 2, 9), np.ones(9)], axis=1)
-    assert np.all(agent.belief.weights_of(places.astype(np.float32))[:, -1] > 0.9)
+    assert np.all(belief.weights_of(places.astype(np.float32))[:, -1] > 0.9)

@@ -7,9 +7,10 @@ import pytest
 from policymix.cli.main import obey
 from policymix.core.errors import DomainError
 from policymix.environments import registry
-from policymix.reports import figures
 from policymix.reports.report import FIGURES, PAGE
 from policymix.reports.results import read_results
+
+from support.drafts import draw_drafts
 
 pytestmark = pytest.mark.learning
 
@@ -123,7 +124,7 @@ def command(tmp_path_factory):
 def reproduced(command, tmp_path_factory):
     out = tmp_path_factory.mktemp("reproduced") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figures, "DPI", 40)
+        draw_drafts(patch)
         assert command("reproduce", "corridor", "--quick", "--out", out) == 0
     return out
 
@@ -151,7 +152,8 @@ def test_the_mixture_finds_the_floor(reproduced):
     assert results.seen["mars"].arrays["right"][-1].min() > 0.9
 
 
-def test_it_runs_and_reports_by_name(command, tmp_path):
+def test_it_runs_and_reports_by_name(command, tmp_path, monkeypatch):
+    draw_drafts(monkeypatch)
     out = tmp_path / "run"
     methods = ("--methods", "mars", "scratch")
     assert command("run", "corridor", *methods, "--steps", 100, "--out", out) == 0

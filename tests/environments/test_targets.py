@@ -296,7 +296,7 @@ def test_tables_teach_an_environment_with_numbered_states(layers):
     given = task(SAFE, lake_table(), lake)
     assert given.sources.encoder == OneHot(16)
     settings = replace(BRIEF, layers=layers, own_model=True, epsilon_start=0.1)
-    result = train(given, settings=settings, progress=False)
+    result = train(given, "mars-explicit", settings=settings, progress=False)
     assert result.rows[-1].score == 1.0
     weights = result.agents[0].belief.weights_of(np.arange(16))
     assert weights.shape == (16, 2)

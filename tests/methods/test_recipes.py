@@ -59,6 +59,7 @@ def test_with_a_good_source_the_optimum_is_reached(name):
     np.testing.assert_allclose(scores(MIXED, name), BEST, rtol=1e-5)
 
 
+@pytest.mark.learning
 def test_the_reward_as_printed_walks_away_from_good_advice_unless_it_is_small():
     np.testing.assert_allclose(scores(HELPFUL, "mars-reward"), STUCK, rtol=1e-5)
     np.testing.assert_allclose(
@@ -66,16 +67,19 @@ def test_the_reward_as_printed_walks_away_from_good_advice_unless_it_is_small():
     )
 
 
+@pytest.mark.learning
 def test_good_advice_is_followed_at_once():
     np.testing.assert_allclose(scores(HELPFUL, "mars", 100), BEST, rtol=1e-5)
     assert min(scores(HELPFUL, "scratch", 100)) < BEST - 0.1
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("name", ["scratch", "mars"])
 def test_bad_advice_is_overcome(name):
     np.testing.assert_allclose(scores(MISLEADING, name, scale=5.0), BEST, rtol=1e-5)
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("name", ["mars-explicit", "follow"])
 def test_bad_advice_is_never_overcome_with_a_large_fixed_scale(name):
     np.testing.assert_allclose(scores(MISLEADING, name, scale=5.0), STUCK, rtol=1e-5)
@@ -213,6 +217,7 @@ def curve_of(setup, settings=QUICK, steps=300):
     return [pause.score for pause in run.pauses()]
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize(
     "changes",
     [
@@ -225,18 +230,20 @@ def curve_of(setup, settings=QUICK, steps=300):
 )
 def test_every_mixture_finds_the_good_source(changes):
     settings = replace(QUICK, **changes)
-    setup = build_setup(MIXED, "mars", settings)
+    setup = build_setup(MIXED, "mars-explicit", settings)
     assert curve_of(setup, settings)[-1] == pytest.approx(BEST, rel=1e-5)
 
 
+@pytest.mark.learning
 def test_a_mixture_of_ones_own_is_trained_as_it_is_or_made_from_the_sources():
     mixture = DirichletMixture(LONG.length, 2, concentration=0.5)
-    made = build_setup(MIXED, "mars", QUICK, lambda library, settings: mixture)
-    given = build_setup(MIXED, "mars", QUICK, mixture)
+    name = "mars-explicit"
+    made = build_setup(MIXED, name, QUICK, lambda library, settings: mixture)
+    given = build_setup(MIXED, name, QUICK, mixture)
     assert made.mixture is mixture
     curve = curve_of(given)
     settings = replace(QUICK, mixture="dirichlet", concentration=0.5)
-    assert curve == curve_of(build_setup(MIXED, "mars", settings))
+    assert curve == curve_of(build_setup(MIXED, name, settings))
     assert curve[-1] == pytest.approx(BEST, rel=1e-5)
     assert build_setup(MIXED, "scratch", QUICK, mixture).mixture is None
 
@@ -261,6 +268,7 @@ def test_a_misspelt_method_is_guessed():
         find_recipe("phi3", 2)
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize(
     "alike",
     [

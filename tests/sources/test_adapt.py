@@ -393,8 +393,9 @@ def test_a_simulator_that_does_not_repeat_itself_is_named():
 
 
 def run(given, trials=1, **changes):
-    settings = replace(BRIEF, **changes)
-    return train(given, trials=trials, settings=settings, cores=2, progress=False)
+    """Trials of the smallest method that asks policies and dynamics alike."""
+    told = {"settings": replace(BRIEF, **changes), "cores": 2, "progress": False}
+    return train(given, "mars-explicit", trials=trials, **told)
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ def phi_of(mdp):
     return jax.nn.one_hot(mdp.advised, mdp.reward.shape[1])
 
 
-def solve(mdp, form, scale, sweeps=400):
+def solve(mdp, form, scale, sweeps=200):
     """Expected Q-learning to its fixed point, by the library's own target."""
     phi = phi_of(mdp)
     never = jnp.array(False)

@@ -110,7 +110,7 @@ def learned(method, every=100, **told):
 def same(one, other):
     jax.tree.map(np.testing.assert_array_equal, one, other)
 
-same(learned("mars", every=20), learned("mars"))
+same(learned("mars-explicit", every=20), learned("mars-explicit"))
 alone = learned("scratch", trials=3, cores=1)
 same(learned("scratch", trials=3), alone)
 same(learned("scratch", seed=2), alone[2:])
@@ -232,7 +232,8 @@ def test_what_is_learned_does_not_depend_on_how_often_one_looks():
 
 
 def test_work_pauses_where_it_is_asked_to():
-    run = new_run(MIXED, "mars", replace(QUICK, steps=200), 0, 2, stops=(0, 40, 200))
+    few = replace(QUICK, steps=200)
+    run = new_run(MIXED, "scratch", few, 0, 2, stops=(0, 40, 200))
     moments = [(p.step, p.taken, len(p.rows)) for p in run.pauses()]
     assert moments == [(0, 0, 2), (40, 80, 0), (100, 120, 2), (200, 200, 2)]
 

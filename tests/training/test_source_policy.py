@@ -65,7 +65,7 @@ def test_history_holds_every_transition_once(trained):
 
 
 def test_the_same_seed_gives_the_same_policy(trained):
-    short = PolicySettings(**{**SETTINGS.__dict__, "samples": 4_000})
+    short = PolicySettings(**{**SETTINGS.__dict__, "samples": 2_000})
     networks = [
         train_policy(DomainTasks(CART, 16), short, judge, 3, lambda *_: None).network
         for _ in range(2)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from policymix.beliefs.build import MixtureMaker
@@ -153,7 +152,7 @@ class TrainingRun:
                 method=self.name,
                 settings=self.settings,
                 setup=self.setup,
-                trial=jax.tree.map(lambda x, at=place: jnp.asarray(x[at]), trials),
+                trial=jax.device_put(jax.tree.map(lambda x, at=place: x[at], trials)),
             )
             for place in range(len(self.seeds))
         )

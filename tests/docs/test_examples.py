@@ -8,10 +8,10 @@ from support.reader import hurry, run_program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAMPLES = {
-    "own_environment": "400",
-    "sb3_models": "300",
-    "data_only": "300",
-    "continuous_control": "300",
+    "own_environment": "200",
+    "sb3_models": "150",
+    "data_only": "150",
+    "continuous_control": "200",
 }
 
 

@@ -79,7 +79,8 @@ def test_the_second_example_learns_what_it_says():
 
 
 @pytest.mark.learning
-def test_training_by_advice_solves_the_task_in_two_thousand_steps():
+def test_training_by_advice_solves_the_task_in_two_thousand_steps(monkeypatch):
+    hurry(monkeypatch, most=2_000)
     names = {}
     exec(README[2], names)
     assert np.mean([r.score for r in names["trained"].rows if r.step == 2_000]) > 450
@@ -93,10 +94,11 @@ def test_other_blocks_of_the_readme_run(monkeypatch):
 
 
 WITH_CODE = [page for page in PAGES if python_blocks(page)]
-OWN_TEST = DOCS / "quickstart.md"
+QUICK_START = DOCS / "quickstart.md"
+OWN_TESTS = (QUICK_START, DOCS / "extending.md")
 
 
-@pytest.mark.parametrize("page", titled(p for p in WITH_CODE if p != OWN_TEST))
+@pytest.mark.parametrize("page", titled(p for p in WITH_CODE if p not in OWN_TESTS))
 @pytest.mark.learning
 def test_blocks_of_a_page_run(page, monkeypatch, tmp_path):
     hurry(monkeypatch)
@@ -105,7 +107,8 @@ def test_blocks_of_a_page_run(page, monkeypatch, tmp_path):
 
 @pytest.mark.learning
 def test_the_quick_start_shows_what_it_says(monkeypatch, tmp_path):
-    names = run_page(OWN_TEST, tmp_path, monkeypatch)
+    hurry(monkeypatch, most=3_000)
+    names = run_page(QUICK_START, tmp_path, monkeypatch)
     runs, sources = names["runs"], names["task"].sources.names
     advised, alone = (runs[method].curve()[1] for method in ("mars", "scratch"))
     assert advised.min(axis=1).mean() > 450

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -118,6 +119,8 @@ def test_along_the_track_the_advised_push_is_the_trusted_sources(pictures):
 @pytest.mark.learning
 def test_the_gate_leaves_random_policies_and_keeps_the_shipped_ones(pictures):
     task = pm.load_task("cartpole")
+    few = replace(task.domain.settings, heads=4, batch=16)
+    task = replace(task, target=replace(task.domain, settings=few))
     good = pictures.gate(task, trials=2, steps=4_000)
     bad = pictures.gate(pictures.spoilt(task), trials=2, steps=6_000)
     assert good.shares[0] == bad.shares[0] == 1.0

@@ -82,5 +82,6 @@ def test_the_packaged_family_has_the_property_too():
 
 def test_it_gives_up_and_says_so(monkeypatch):
     monkeypatch.setattr(maze_generator, "SHORTEST_WAY", (10_000, 10_000))
-    with pytest.raises(DomainError, match=r"seed 0: no family in 200 .*another"):
+    monkeypatch.setattr(maze_generator, "ATTEMPTS", 20)
+    with pytest.raises(DomainError, match=r"seed 0: no family in 20 .*another"):
         generate_mazes(0)

@@ -610,11 +610,12 @@ def asked(**mars):
 def test_a_question_is_answered_by_all_domains(leads, answer):
     verdicts, everything = asked(**dict(zip(SOURCES, leads, strict=True)))
     assert [verdict.answer for verdict in verdicts] == [answer] * 3
+    found = [(results.domain, claims(results)) for results in everything]
     for place, verdict in enumerate(verdicts):
         assert isinstance(verdict, Verdict)
         assert verdict.sentence == " ".join(
-            f"{r.domain}: {claims(r)[place].answer}. {claims(r)[place].sentence}"
-            for r in everything
+            f"{domain}: {each[place].answer}. {each[place].sentence}"
+            for domain, each in found
         )
 
 

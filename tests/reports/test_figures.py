@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from policymix.domains.maze.files import load_mazes
 from policymix.methods.recipes import METHODS
-from policymix.reports import palette
+from policymix.reports import figures, palette
 from policymix.reports.analysis import measure, profiles
 from policymix.reports.figures import (
     PRINT,
@@ -430,7 +430,10 @@ def test_the_mazes_are_all_drawn():
 
 
 @pytest.mark.parametrize("part", [curves, mixture])
-def test_a_figure_is_written_twice_with_the_same_bytes(part, everything, tmp_path):
+def test_a_figure_is_written_twice_with_the_same_bytes(
+    part, everything, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(figures, "DPI", 40)
     results = everything["lander"]
     for name in ("one", "two"):
         path = write_figure(tmp_path / name, "it", lambda: part(results))

@@ -20,6 +20,7 @@ from policymix.reports.results import read_results
 from policymix.reports.statistics import interquartile_mean, interval
 from policymix.reports.tables import summary_of, table_of
 
+from support.drafts import draw_drafts
 from support.known import LOOKS, PAPER
 from support.made_runs import (
     EVERY,
@@ -97,7 +98,7 @@ def made(tmp_path_factory):
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     told = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figures, "DPI", 40)
+        draw_drafts(patch)
         path = report(place, COMMAND, told.append)
     assert path == place / PAGE
     return {"place": place, "told": told, "before": before, "page": Page(path)}

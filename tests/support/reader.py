@@ -17,12 +17,12 @@ STEPS, TRIALS, UPDATES = 500, 2, 1_000
 PYTHON = re.compile(r"^( *)```python\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 
 
-def hurry(monkeypatch):
+def hurry(monkeypatch, most=STEPS):
     """Lower the budgets of training and fitting."""
     train = pm.train
 
     def briefly(*task_and_method, steps=None, trials=1, **more):
-        few = {"steps": min(steps or STEPS, STEPS), "trials": min(trials, TRIALS)}
+        few = {"steps": min(steps or most, most), "trials": min(trials, TRIALS)}
         return train(*task_and_method, **few, **more)
 
     def roughly(fit):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -93,14 +94,14 @@ def test_a_learned_precision_begins_at_the_kernels_own():
     """The handicap of an own model is no part of its error either."""
     library = still_library(Gaussian(40.0), Gaussian(5.0))
     obs, action, after = map(jnp.asarray, jitter(0.3, 16))
-    likely = jax.jit(jax.vmap(library.log_likelihoods))(obs, action, after)
+    likely = jax.vmap(library.log_likelihoods)(obs, action, after)
     evidence = Evidence(obs, action, after, likely)
 
     def explained(precision):
         settings = replace(LEARNED, own_model=True, precision=precision)
         mixture = make_mixture(library, settings)
-        start = jax.jit(mixture.init)(jax.random.key(1))
-        return jax.jit(mixture.update)(start, evidence)[1].log_evidence
+        start = eqx.filter_jit(mixture.init)(jax.random.key(1))
+        return eqx.filter_jit(mixture.update)(start, evidence)[1].log_evidence
 
     np.testing.assert_allclose(explained("learned"), explained("fixed"), rtol=1e-5)
 
@@ -154,7 +155,7 @@ def test_an_own_model_goes_with_its_mixture(kind):
     assert isinstance(mixture, WithOwnModel)
     expected = OwnSoftmax if kind == "network" else OwnTable
     assert isinstance(mixture.model, expected)
-    state = jax.jit(mixture.init)(jax.random.key(0))
+    state = eqx.filter_jit(mixture.init)(jax.random.key(0))
     assert mixture.log_weights(state, jnp.array(0)).shape == (3,)
 
 

@@ -113,8 +113,8 @@ def test_permuting_the_sources_permutes_the_weights(order):
     state = init(mixture, jax.random.key(7))
     network = state.parameters.network
     permuted_network = type(network)(
-        (*network.weights[:-1], np.asarray(network.weights[-1])[order]),
-        (*network.biases[:-1], np.asarray(network.biases[-1])[order]),
+        (*network.weights[:-1], network.weights[-1][order]),
+        (*network.biases[:-1], network.biases[-1][order]),
     )
     parameters = state.parameters._replace(network=permuted_network)
     permuted = OptimiserState(parameters, jax.tree.map(np.zeros_like, state.memory))

@@ -358,7 +358,7 @@ def test_a_missing_extra_is_named(monkeypatch, capsys, tmp_path):
 @pytest.mark.learning
 def test_demo_compares_prints_and_reports(monkeypatch, capsys, tmp_path):
     domain = registry.find_domain(DEMO)
-    few = replace(domain, settings=replace(domain.settings, steps=1_000))
+    few = replace(domain, settings=replace(domain.settings, steps=2_000))
     monkeypatch.setitem(registry.DOMAINS, DEMO, few)
     draw_drafts(monkeypatch)
     arguments = ("demo", "--out", tmp_path / "demo", "--trials", 2)
@@ -368,7 +368,7 @@ def test_demo_compares_prints_and_reports(monkeypatch, capsys, tmp_path):
         assert (tmp_path / "demo" / DEMO / method / "run.json").exists()
         assert method in printed
     assert f"{domain.title}: {domain.measure}" in printed
-    assert "After 1,000 samples the most trusted source is the right one" in printed
+    assert "After 2,000 samples the most trusted source is the right one" in printed
     assert str(tmp_path / "demo" / "report.html") in printed.replace("\n", "")
     code, printed = run(monkeypatch, capsys, *arguments)
     assert "4 of 4 parts" in printed

@@ -110,7 +110,7 @@ def learned(method, every=100, **told):
 def same(one, other):
     jax.tree.map(np.testing.assert_array_equal, one, other)
 
-same(learned("mars-explicit", every=20), learned("mars-explicit"))
+same(learned("mars", every=20), learned("mars"))
 alone = learned("scratch", trials=3, cores=1)
 same(learned("scratch", trials=3), alone)
 same(learned("scratch", seed=2), alone[2:])

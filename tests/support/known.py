@@ -3,7 +3,7 @@
 from policymix.environments.registry import GROUPS, find_domain
 
 INVENTORIES = GROUPS["inventory"]
-PAPER = {name: find_domain(name).settings for name in GROUPS["all"]}
+PAPER = {name: find_domain(name).settings for name in GROUPS["paper"]}
 STUDIES = {name: find_domain(name).study for name in (*PAPER, *INVENTORIES)}
 LOOKS = {name: study.looks for name, study in STUDIES.items()}
 SHOWN = {name: study.shown for name, study in STUDIES.items()}

@@ -151,7 +151,7 @@ def measure_part(
 ) -> dict[str, Rows]:
     """The table of a part."""
     if part == "speed":
-        return {part: speed(GROUPS["all"], MEASURED, trials, seconds, begin)}
+        return {part: speed(GROUPS["paper"], MEASURED, trials, seconds, begin)}
     if part == "gpu-scale":
         methods = ("scratch", "mars")
         return {part: device_speed(DEVICE_TRIALS, methods, seconds, begin)}
@@ -174,7 +174,7 @@ def bench(
             host steps.
         out: a folder for `bench.json`.
     """
-    for domain in GROUPS["all"] if "speed" in parts else ():
+    for domain in GROUPS["paper"] if "speed" in parts else ():
         find_domain(domain).spec()  # complains of a missing extra before all else
     measures = [partial(measure_part, part, seconds, trials) for part in parts]
     tell(measures, TITLES, seconds, out)

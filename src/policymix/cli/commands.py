@@ -13,7 +13,13 @@ from cyclopts.validators import Number
 
 from policymix import __version__
 from policymix.cli import rules
-from policymix.environments.registry import ABOUT, DEMO, GROUPS, domain_names
+from policymix.environments.registry import (
+    ABOUT,
+    DEMO,
+    EVERYTHING,
+    GROUPS,
+    domain_names,
+)
 from policymix.methods.names import BUILT_IN
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
@@ -77,7 +83,10 @@ NewFolder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.new_fold
 Natural = Annotated[int, Parameter(validator=Number(gte=0))]
 Positive = Annotated[int, Parameter(validator=Number(gte=1))]
 GROUPED = "; ".join(f"{group}: {', '.join(names)}" for group, names in GROUPS.items())
-SEVERAL_DOMAINS = f"Its name, or one that stands for several. {GROUPED}."
+SEVERAL_DOMAINS = (
+    f"Its name, or one that stands for several. {GROUPED}. {EVERYTHING}: each of "
+    "these, in a folder of its own."
+)
 METHOD_HELP = f"{', '.join(BUILT_IN)} (no transfer), phi1, phi2, … (one source alone)."
 Several = Parameter(
     show_default=lambda values: " ".join(map(str, values)), consume_multiple=(1, None)
@@ -173,6 +182,7 @@ def do_run(
 @command(
     f"policymix reproduce {DEMO} --quick --out preview",
     *(f"policymix reproduce {group} --out my-{group}" for group in GROUPS),
+    f"policymix reproduce {EVERYTHING} --out my-results",
 )
 def do_reproduce(
     domain: Annotated[
@@ -184,7 +194,7 @@ def do_reproduce(
     quick: Annotated[bool, Parameter(show_default=False)] = False,
     seed: Natural = 0,
 ):
-    """Run the paper's experiments and report on every claim.
+    """Run whole experiments and report on every claim.
 
     Stop it at any moment; the same command goes on after the last finished part.
 
@@ -199,8 +209,11 @@ def do_reproduce(
     from policymix.experiments.reproduce import reproduce
     from policymix.reports.report import make_report
 
-    reproduce(domain, out, seed, quick, Console())
-    make_report(out, Console())
+    console, whole = Console(), domain == EVERYTHING
+    for group in GROUPS if whole else (domain,):
+        place = out / group if whole else out
+        reproduce(group, place, seed, quick, console)
+        make_report(place, console)
 
 
 @command("policymix report my-run", domains=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from policymix.core.errors import did_you_mean
-from policymix.environments.registry import GROUPS, domain_names
+from policymix.environments.registry import EVERYTHING, GROUPS, domain_names
 from policymix.methods.names import method_names
 from policymix.storage.folders import MANIFEST
 
@@ -35,7 +35,7 @@ def a_domain(_: Any, name: str) -> None:
 
 def domain_or_group(_: Any, name: str) -> None:
     """The name of a domain, or one that stands for several."""
-    _exists("domain", name, dict.fromkeys([*domain_names(), *GROUPS]))
+    _exists("domain", name, dict.fromkeys([*domain_names(), *GROUPS, EVERYTHING]))
 
 
 def domain_or_sources(_: Any, place: str) -> None:

@@ -45,12 +45,13 @@ DOMAINS: "dict[str, str | Domain]" = {
 """`register_domain` adds to them."""
 SHIPPED = tuple(DOMAINS)
 GROUPS = {
-    "all": ("maze", "cartpole", "lander"),
+    "paper": ("maze", "cartpole", "lander"),
     "inventory": ("inventory", "inventory-unforeseen"),
     "advice": (
         *("maze-spoilt-0", "maze-spoilt-5", "maze-spoilt-20", "maze-spoilt-50"),
         *("maze-spoilt-100", "maze-wrong-rooms"),
-        *("cartpole-weak", "cartpole-random", "cartpole-useless"),
+        *("cartpole-weak", "cartpole-unselected", "cartpole-random"),
+        "cartpole-useless",
         *("cartpole-ones", "cartpole-cents", "cartpole-dollars"),
         *("inventory-wrong-cost", "lander-weak"),
     ),
@@ -60,6 +61,8 @@ GROUPS = {
 """Names that stand for several experiments: the paper's, both inventories, kinds of
 imperfect advice, ten machines of another paper's table, and the lander's likelihood
 taken apart."""
+EVERYTHING = "all"
+"""All groups, each in a folder of its own."""
 DEMO = "cartpole"
 """What the demonstration and the examples of the command line show."""
 ABOUT = {

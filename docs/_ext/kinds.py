@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 
 from policymix.environments.registry import GROUPS
 from policymix.experiments.reproduce import NOTE, command_of
-from policymix.reports.analysis import measure
+from policymix.reports.analysis import Measures, measure
 from policymix.reports.claims import claims
 from policymix.reports.report import TABLE
 from policymix.reports.results import Results, read_results
@@ -31,6 +31,8 @@ def kinds_tables(place: Path, names: Sequence[str]) -> str:
         return f"*Not run yet:* `policymix reproduce {GROUP} --out {FOLDER}`"
     found = {results.domain: results for results in read_results(place)}
     everything = [found[name] for name in GROUPS[GROUP] if name in found]
+    known = {row.method: None for results in everything for row in measure(results)}
+    check_names(names, list(known), "run of")
     rows = [[first_cell(results), *cells_of(results, names)] for results in everything]
     header = ["area <br>end <br>alone", *(f"`{name}`" for name in names)]
     answers = [
@@ -61,14 +63,15 @@ def first_cell(results: Results) -> str:
 def cells_of(results: Results, names: Sequence[str]) -> list[str]:
     """Area and end of each method, and the end alone."""
     table = {row.method: row for row in measure(results)}
-    check_names(names, list(table), "run of")
-    return [
-        " <br>".join(
-            "–" if bounds is None else in_two_lines(show(bounds))
-            for bounds in (table[name].area, table[name].end, table[name].alone)
-        )
-        for name in names
-    ]
+    return [cell_of(table[name]) if name in table else "–" for name in names]
+
+
+def cell_of(row: Measures) -> str:
+    """Three lines."""
+    return " <br>".join(
+        "–" if bounds is None else in_two_lines(show(bounds))
+        for bounds in (row.area, row.end, row.alone)
+    )
 
 
 class KindsTables(Table):

@@ -2,7 +2,7 @@
 
     python docs/write_tables.py
 
-What stands between `<!-- rows: NAME DOMAIN -->` and `<!-- end -->` is made from the runs
+What stands between `<!-- rows: NAME DOMAIN -->` and `<!-- end -->` is made from runs
 in `results`, as `policymix report` measures them; the rest of a page is left alone.
 """
 

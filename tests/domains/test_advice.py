@@ -39,13 +39,14 @@ def actions_of(task, states):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_every_kind_loads_and_has_a_plan_of_four_methods(name):
+def test_every_kind_loads_and_is_compared_with_the_baselines_at_their_best(name):
     task = pm.prepare(task_of(name))
     assert not task.is_own
     assert task.domain.name == name
     experiment = plan(task, seed=0, quick=False)
     methods = [part.name for part in experiment.parts]
-    assert methods == ["mars", "follow", "scratch", "mars-explicit"]
+    replayed = () if experiment.settings.layers else ("scratch-replay",)
+    assert methods == ["mars", "follow", "vote", "scratch", "mars-explicit", *replayed]
     assert experiment.trials == (10 if name == "lander-weak" else 20)
     assert len(set(map(fingerprint, task.sources.sources))) == len(task.sources)
 

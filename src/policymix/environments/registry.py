@@ -69,8 +69,8 @@ ABOUT = {
     "inventory, inventory-unforeseen": (
         "stock of a product under seasonal demand; the measure is regret"
     ),
-    "maze-spoilt-5, cartpole-weak, …": (
-        "the same with imperfect advice; `policymix reproduce --help` names all"
+    "maze-spoilt-5, cartpole-unselected, …": (
+        "the same with imperfect advice (all: `policymix reproduce --help`)"
     ),
     "acrobot, acrobot-0, …, acrobot-9": "double pendulums of drawn physics",
 }

@@ -9,7 +9,9 @@ from policymix.training.task import TransferTask
 
 COMPARED = ("mars", "mapse", "caps", "ucb")
 FORMS = ("mars-explicit", "mars-lookahead", "mars-reward", "mars-printed")
-YARDSTICKS = ("vote", "mixture-global", "mapse-advised", "follow", "oracle")
+CONTEXTLESS = ("vote", "mixture-global")
+"""Baselines that ask all sources alike in every state."""
+YARDSTICKS = ("mapse-advised", "follow", "oracle")
 CONTEXTUAL = ("mars", *FORMS, "mapse", "mapse-advised", "mixture-global", "follow")
 """Methods that learn a mixture."""
 COMPILING = 4.0
@@ -83,7 +85,7 @@ def parts_of(task: TransferTask, settings: Settings) -> tuple[Part, ...]:
     """Every method, then every value of a sweep that is not the domain's own."""
     alone = tuple(f"phi{i + 1}" for i in range(len(task.sources)))
     repeated = () if settings.layers else ("scratch-replay",)
-    usual = (*COMPARED, *alone, "scratch", *repeated, *FORMS, *YARDSTICKS)
+    usual = (*COMPARED, *alone, "scratch", *repeated, *CONTEXTLESS, *FORMS, *YARDSTICKS)
     names = task.domain.study.methods or usual
     if task.right_source is None:
         names = tuple(name for name in names if name != "oracle")

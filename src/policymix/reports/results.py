@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from policymix.core.errors import FileFormatError, PolicymixError
+from policymix.core.settings import Settings
 from policymix.environments.registry import known_domain
 from policymix.environments.study import Study
-from policymix.experiments.plans import FORMS, YARDSTICKS
+from policymix.experiments.plans import CONTEXTLESS, FORMS, YARDSTICKS
 from policymix.experiments.snapshots import read_snapshots
+from policymix.storage.records import LATER
 from policymix.storage.runs import FACTS, Curve, Run, find_runs, read_run
 
 SHARED = ("measure", "better", "seed", "trials", "sources")
@@ -126,7 +128,7 @@ def put_together(domain: str, runs: Sequence[Run]) -> Results:
 def place_of(method: str) -> tuple[int, int, str]:
     """The order in which methods are listed."""
     plain = ("mars", "mapse", "caps", "ucb", "phi", "scratch", "scratch-replay")
-    order = (*plain, *FORMS, *YARDSTICKS)
+    order = (*plain, *CONTEXTLESS, *FORMS, *YARDSTICKS)
     family = method.rstrip("0123456789") if method.startswith("phi") else method
     place = order.index(family) if family in order else len(order)
     return place, len(method) if family == "phi" else 0, method
@@ -150,9 +152,9 @@ def check_comparable(runs: Sequence[Run]) -> None:
     for run in runs:
         sweep = run.facts.get("sweep")
         swept = {sweep["setting"]: sweep["value"]} if sweep else {}
-        wanted = first.facts["settings"] | swept
+        wanted = settings_of(first) | swept
         differs = [name for name in SHARED if run.facts[name] != first.facts[name]]
-        if run.facts["settings"] != wanted:
+        if settings_of(run) != wanted:
             differs.append("settings")
         if differs:
             raise FileFormatError(
@@ -161,3 +163,8 @@ def check_comparable(runs: Sequence[Run]) -> None:
                 f"not the same as in {first.folder / FACTS}",
                 "Only runs that agree in it can be compared: report on each by itself",
             )
+
+
+def settings_of(run: Run) -> dict[str, Any]:
+    """Also those that came after the run: they had their defaults."""
+    return {name: getattr(Settings, name) for name in LATER} | run.facts["settings"]

@@ -70,7 +70,7 @@ ABOUT = {
         "stock of a product under seasonal demand; the measure is regret"
     ),
     "maze-spoilt-5, cartpole-unselected, …": (
-        "the same with imperfect advice (all: `policymix reproduce --help`)"
+        "the same with imperfect advice; the help of `reproduce` names all"
     ),
     "acrobot, acrobot-0, …, acrobot-9": "double pendulums of drawn physics",
 }

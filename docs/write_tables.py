@@ -15,7 +15,7 @@ from policymix.reports.analysis import across, measure
 from policymix.reports.claims import claims, questions, unasked
 from policymix.reports.results import Results, read_results
 from policymix.reports.statistics import area
-from policymix.reports.tables import share, with_error
+from policymix.reports.tables import claim_cells, grid, share, with_error
 from policymix.reports.verdicts import number, show
 
 ROOT = Path(__file__).parents[1]
@@ -57,15 +57,9 @@ def regret(results: Results) -> list[str]:
 def answers(results: Results) -> list[str]:
     """Every claim."""
     header = ("claim", "answer", "figures", "without sources")
-    rows = [
-        [
-            *(verdict.claim, f"**{verdict.answer}**", verdict.sentence),
-            f"**{verdict.doubt}** {verdict.alone}" if verdict.doubt else "–",
-        ]
-        for verdict in claims(results)
-    ]
+    rows = map(claim_cells, claims(results))
     missing = unasked(results)
-    return [*grid(header, rows), *(["", missing] if missing else [])]
+    return [*grid(header, [*rows]), *(["", missing] if missing else [])]
 
 
 def sweeps(results: Results) -> list[str]:
@@ -106,12 +100,6 @@ OVER_ALL: dict[str, Callable[[Sequence[Results]], list[str]]] = {
     "questions": asked,
     "together": together,
 }
-
-
-def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]
 
 
 def written(text: str, everything: Sequence[Results]) -> str:

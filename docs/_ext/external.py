@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from published import Table, check_names, grid, in_two_lines
+from published import Table, check_names, in_two_lines
 from sphinx.application import Sphinx
 
 from policymix.environments.registry import GROUPS
 from policymix.experiments.reproduce import NOTE, command_of
-from policymix.reports.report import TABLE
 from policymix.reports.results import Results, read_results
 from policymix.reports.statistics import mean, stratified_interval
+from policymix.reports.tables import grid
 from policymix.reports.verdicts import show
-from policymix.storage.runs import FACTS, Curve, find_runs
+from policymix.storage.runs import Curve
 
 GROUP = "acrobot"
 FOLDER = f"results/{GROUP}"
@@ -92,10 +92,7 @@ class ExternalTable(Table):
 
     def make(self, names: Sequence[str]) -> str:
         """From the folder of runs."""
-        place = Path(self.env.srcdir).parent / FOLDER
-        runs = [folder / FACTS for folder in find_runs(place)]
-        self.note([place / NOTE, place / TABLE, *runs])
-        return external_table(place, names)
+        return external_table(self.watched(FOLDER), names)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from published import Table, check_names, claim_cells, grid, in_two_lines
+from published import Table, check_names, in_two_lines
 from sphinx.application import Sphinx
 
 from policymix.environments.registry import GROUPS
 from policymix.experiments.reproduce import NOTE, command_of
 from policymix.reports.analysis import Measures, measure
 from policymix.reports.claims import claims
-from policymix.reports.report import TABLE
 from policymix.reports.results import Results, read_results
+from policymix.reports.tables import claim_cells, grid
 from policymix.reports.verdicts import show
-from policymix.storage.runs import FACTS, find_runs
 
 GROUP = "advice"
 FOLDER = f"results/{GROUP}"
@@ -81,10 +80,7 @@ class KindsTables(Table):
 
     def make(self, names: Sequence[str]) -> str:
         """From the folder of runs."""
-        place = Path(self.env.srcdir).parent / FOLDER
-        runs = [folder / FACTS for folder in find_runs(place)]
-        self.note([place / NOTE, place / TABLE, *runs])
-        return kinds_tables(place, names)
+        return kinds_tables(self.watched(FOLDER), names)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

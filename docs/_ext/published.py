@@ -29,8 +29,8 @@ from policymix.reports.analysis import Measures, measure
 from policymix.reports.claims import claims, unasked
 from policymix.reports.report import TABLE
 from policymix.reports.results import Results, read_results
-from policymix.reports.tables import share
-from policymix.reports.verdicts import Verdict, show
+from policymix.reports.tables import claim_cells, grid, share
+from policymix.reports.verdicts import show
 from policymix.storage.runs import FACTS, PACKED, ROWS, find_runs
 
 FOLDERS = ("results/paper",)
@@ -140,12 +140,6 @@ def in_two_lines(cell: str) -> str:
     return f"{estimate} <br>{kept}" if bracket else estimate
 
 
-def claim_cells(verdict: Verdict) -> list[str]:
-    """A claim, its answer and its figures, then both as a sceptic asks."""
-    doubt = f"**{verdict.doubt}** {verdict.alone}" if verdict.doubt else "–"
-    return [verdict.claim, f"**{verdict.answer}**", verdict.sentence, doubt]
-
-
 def claims_table(everything: Sequence[Published], words: Sequence[str]) -> str:
     """Markdown: the claims that contain one of these words, of every domain.
 
@@ -177,12 +171,6 @@ def describe(results: Results) -> str:
         f"trials (seeds {first}–{first + trials - 1}) of "
         f"{facts['settings']['steps']:,} samples"
     )
-
-
-def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table in Markdown."""
-    lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]
 
 
 def settings_table(names: Sequence[str], decisions: str) -> str:
@@ -275,6 +263,13 @@ class Table(SphinxDirective):
     def up(self) -> str:
         """From the page to the pages' folder."""
         return "../" * self.env.docname.count("/")
+
+    def watched(self, folder: str) -> Path:
+        """A folder of runs beside the pages' folder; what is in it is noted."""
+        place = Path(self.env.srcdir).parent / folder
+        runs = [found / FACTS for found in find_runs(place)]
+        self.note([place / NOTE, place / TABLE, *runs])
+        return place
 
     def note(self, paths: Sequence[Path | str]) -> None:
         """Read the page again when one of these files has changed."""

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from policymix.agents.dqn import DQN, DQNState
 from policymix.core.kernels import as_float
-from policymix.core.networks import MLP, init_mlp
+from policymix.core.networks import init_silent_mlp
 from policymix.core.types import Key, Observation, Scalar
 
 State = TypeVar("State")
@@ -75,9 +75,7 @@ class NetworkHeads(AbstractHeads[DQNState]):
         """Their last layers are zero: nothing is better than anything else yet."""
 
         def one(key: Key) -> DQNState:
-            network = init_mlp(key, self.learner.sizes)
-            *others, last = network.weights
-            return self.learner.begin(MLP((*others, 0.0 * last), network.biases))
+            return self.learner.begin(init_silent_mlp(key, self.learner.sizes))
 
         return jax.vmap(one)(jax.random.split(key, count))
 
@@ -116,7 +114,7 @@ class HeadTables(NamedTuple):
 
 
 class TableHeads(AbstractHeads[HeadTables]):
-    """HeadTables that disagree about what was hardly ever tried.
+    """Tables that disagree about what was hardly ever tried.
 
     Args:
         num_states: rows of each table.

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from policymix.agents.base import AbstractAgent, Experience
 from policymix.agents.dqn import DQN, DQNState
 from policymix.core.encoders import Identity
-from policymix.core.networks import MLP, init_mlp
+from policymix.core.networks import MLP, init_silent_mlp
 from policymix.core.types import Key, Observation, Scalar
 
 
@@ -59,11 +59,10 @@ class Multipolar(AbstractAgent[DQNState]):
 
     def init(self, key: Key) -> DQNState:
         """W is one and the residual zero: at first the sources vote."""
-        network = init_mlp(key, self.learner.sizes)
-        *others, last = network.weights
-        weights = (*others, jnp.zeros_like(last))
+        residual = init_silent_mlp(key, self.learner.sizes)
         trusts = jnp.ones((self.num_sources, self.learner.outputs))
-        return self.learner.begin(Aggregate(weights, network.biases, trusts))
+        network = Aggregate(residual.weights, residual.biases, trusts)
+        return self.learner.begin(network)
 
     def action_values(
         self, state: DQNState, obs: Observation, advice: Float[Array, "n actions"]

@@ -54,9 +54,7 @@ def make_mixture(library: SourceLibrary, settings: Settings) -> AbstractMixture:
         mixture = _exact(library, settings)
     else:
         mixture = _network(library, settings)
-    if not settings.own_model:
-        return mixture
-    return WithOwnModel(mixture, make_own_model(library, settings))
+    return _with_own_model(mixture, library, settings)
 
 
 def make_global_mixture(library: SourceLibrary, settings: Settings) -> AbstractMixture:
@@ -64,18 +62,23 @@ def make_global_mixture(library: SourceLibrary, settings: Settings) -> AbstractM
 
     Likelihoods and an own model see what they see otherwise.
     """
-    settings = replace(settings, mixture="network")
-    mixture = _network(library, settings)
-    blind = replace(mixture, encoder=Constant(), num_inputs=1)
-    if not settings.own_model:
-        return blind
-    return WithOwnModel(blind, make_own_model(library, settings))
+    network = _network(library, replace(settings, mixture="network"))
+    blind = replace(network, encoder=Constant(), num_inputs=1)
+    return _with_own_model(blind, library, settings)
 
 
 def make_vote(library: SourceLibrary, settings: Settings) -> AbstractMixture:
     """The same weight for all sources."""
     del settings
     return Vote(len(library))
+
+
+def _with_own_model(
+    mixture: AbstractMixture, library: SourceLibrary, settings: Settings
+) -> AbstractMixture:
+    if not settings.own_model:
+        return mixture
+    return WithOwnModel(mixture, make_own_model(library, settings))
 
 
 def make_own_model(library: SourceLibrary, settings: Settings) -> AbstractOwnModel:

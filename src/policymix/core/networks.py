@@ -52,6 +52,13 @@ def init_mlp(key: Key, sizes: Sequence[int]) -> MLP:
     return MLP(weights, tuple(jnp.zeros(size) for size in sizes[1:]))
 
 
+def init_silent_mlp(key: Key, sizes: Sequence[int]) -> MLP:
+    """The same, but for a last layer of zeros: nothing is told before it is learned."""
+    network = init_mlp(key, sizes)
+    *others, last = network.weights
+    return MLP((*others, jnp.zeros_like(last)), network.biases)
+
+
 class OptimiserState(eqx.Module, Generic[T]):
     """Parameters, and what their optimiser remembers."""
 

@@ -8,8 +8,8 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 Key: TypeAlias = PRNGKeyArray
 Keys: TypeAlias = jaxtyping.Key[Array, " n"]
-TestKeys: TypeAlias = jaxtyping.Key[Array, "trials episodes"]
 """One key for each of n."""
+TestKeys: TypeAlias = jaxtyping.Key[Array, "trials episodes"]
 Observation: TypeAlias = Float[Array, " obs"] | Int[Array, ""]
 """A vector of real numbers, or the index of a state."""
 DiscreteAction: TypeAlias = Int[Array, ""]

@@ -4,6 +4,7 @@ A new method is one function that returns a `Method`; see docs/extending.md.
 """
 
 import re
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 
 import jax
@@ -87,10 +88,7 @@ def mars_printed(given: Given) -> Method:
 
 def mixture_global(given: Given) -> Method:
     """`mars` with a mixture that is learned but is the same in every state."""
-    del given
-    return Method(
-        ByMixture(), leader=Rivals(), judged=True, mixture=make_global_mixture
-    )
+    return replace(mars(given), mixture=make_global_mixture)
 
 
 def vote(given: Given) -> Method:
@@ -107,9 +105,8 @@ def mapse(given: Given) -> Method:
 
 def mapse_advised(given: Given) -> Method:
     """`mapse`, with its sources in tests as well: these act on Q + cΦ."""
-    reuse = Reuse(1.0, by_episode=given.settings.mapse_reuse)
-    tested = given.settings.scale
-    return Method(ByMixture(), reuse=reuse, leader=always(), tested=tested)
+    tested = jnp.asarray(given.settings.scale, float)
+    return replace(mapse(given), tested=tested)
 
 
 def follow(given: Given) -> Method:

@@ -95,8 +95,8 @@ def scale_of(results: Results) -> Scale:
 
 def measure(results: Results) -> list[Measures]:
     """All methods, also at the best of their sweeps, the best area first."""
-    names = results.curves | best_of_sweeps(results)
-    table = [measure_one(results, name) for name in names]
+    curves = results.curves | best_of_sweeps(results)
+    table = [measure_one(results, name, curve) for name, curve in curves.items()]
     return sorted(table, key=lambda row: -results.sign * row.area_mean)
 
 
@@ -116,10 +116,10 @@ def best_of_sweeps(results: Results) -> dict[str, Curve]:
     return found
 
 
-def measure_one(results: Results, name: str) -> Measures:
-    """One method, by itself and against no transfer."""
+def measure_one(results: Results, name: str, curve: Curve | None = None) -> Measures:
+    """One method, by itself and against no transfer; its curve may be a sweep's."""
     sign, scale = results.sign, scale_of(results)
-    curve = (results.curves | best_of_sweeps(results))[name]
+    curve = results.curves[name] if curve is None else curve
     mine, last = area(curve.steps, curve.scores), asymptote(curve.scores)
     alone = asymptote(curve.alone)
     start = better = worse = None

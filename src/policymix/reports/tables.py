@@ -10,7 +10,7 @@ import numpy as np
 from policymix.reports.analysis import SHARES, Measures, scale_of
 from policymix.reports.results import Results
 from policymix.reports.statistics import Interval
-from policymix.reports.verdicts import EVERY_TRIAL, number, show
+from policymix.reports.verdicts import EVERY_TRIAL, Verdict, number, show
 
 
 class Column(NamedTuple):
@@ -146,3 +146,15 @@ def table_of(everything: Sequence[Results], tables: dict[str, list[Measures]]) -
                 values += [f"{time:.6g}", arrived]
             writer.writerow(values)
     return text.getvalue().encode()
+
+
+def claim_cells(verdict: Verdict) -> list[str]:
+    """A claim, its answer and its figures, then both as a sceptic asks."""
+    doubt = f"**{verdict.doubt}** {verdict.alone}" if verdict.doubt else "–"
+    return [verdict.claim, f"**{verdict.answer}**", verdict.sentence, doubt]
+
+
+def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]

@@ -86,17 +86,12 @@ class LearningSetup(eqx.Module):
         return 0 if self.experts is None else self.experts.num_sources
 
     @property
-    def keeps_advice(self) -> bool:
-        """Whether learning needs the advice of replayed transitions."""
-        return self.method.recalls_advice
-
-    @property
     def layout(self) -> Layout:
         """A row: transition, log-likelihoods, option, advice before and after."""
         n = self.num_sources
         likelihoods = (n,) if self.method.contextual else ()
         option = (1,) if self.method.options else ()
-        advice = (n * self.num_actions,) * 2 if self.keeps_advice else ()
+        advice = (n * self.num_actions,) * 2 if self.method.recalls_advice else ()
         return Layout(self.spec.observation, likelihoods + option + advice)
 
     def advise(self, obs: Observation) -> Float[Array, "n actions"]:
@@ -203,7 +198,7 @@ def observe(
         extras.append(setup.experts.log_likelihoods(trial.obs, action, next_obs))
         predicted = jnp.isfinite(extras[0])
     extras += [jnp.asarray(option, float)] * method.options
-    if setup.keeps_advice:
+    if method.recalls_advice:
         extras += [trial.advice, setup.advise(next_obs)]
     behaviour = method.leader.remember(
         trial.behaviour._replace(option=option),
@@ -246,7 +241,7 @@ def learn(
     latest, kept = unpack(row)
     option = kept[0][0].astype(int) if method.options else None
     experience = Experience(batch, latest=latest, option=option)
-    if setup.keeps_advice:
+    if method.recalls_advice:
         shape = (-1, setup.num_sources, setup.num_actions)
         advice, next_advice = (part.reshape(shape) for part in extras[-2:])
         experience = experience._replace(advice=advice, next_advice=next_advice)

@@ -8,7 +8,7 @@ import pytest
 
 from policymix.agents.base import Experience
 from policymix.agents.dqn import DQN
-from policymix.agents.heads import NetworkHeads, TableHeads
+from policymix.agents.heads import NetworkHeads, SteadyHeads, TableHeads
 from policymix.agents.judged import Judged, rule, sure
 from policymix.core.types import Transition
 from policymix.environments.finite import Tables, solve, values_of
@@ -89,6 +89,25 @@ def test_a_table_speaks_of_doubts_in_the_unit_of_returns():
         heads.values(state, jnp.asarray(u), jnp.asarray(2)) for u in (1.0, 1e2)
     )
     np.testing.assert_allclose(many, 100 * one, rtol=1e-6)
+
+
+def test_the_mean_of_a_network_is_over_the_latest_twelfth_of_its_lessons():
+    """After n lessons the newest weights count 1 in 1 + n/12: twelve times so far."""
+    heads = SteadyHeads(NetworkHeads(DQN(GAMMA, (2, 4, ACTIONS), learning_rate=0.1)))
+    state, obs = heads.init(jax.random.key(0), 2), jnp.array([[0.3, -0.2]])
+    means, taught = state.means, jnp.ones((1, ACTIONS))
+    learn = eqx.filter_jit(heads.fit)
+    for lesson in range(1, 13):
+        targets = jnp.full((1, 2, ACTIONS), float(lesson))
+        state, _ = learn(state, jnp.ones(()), obs, targets, taught)
+        newest = state.newest.online.parameters
+        share = 1.0 / (1.0 + lesson / 12.0)
+        means = jax.tree.map(lambda m, n, w=share: (1 - w) * m + w * n, means, newest)
+    for kept, expected in zip(state.means.weights, means.weights, strict=True):
+        np.testing.assert_allclose(kept, expected, rtol=1e-5, atol=1e-7)
+    by_mean = heads.steady(state, jnp.asarray(3.0), obs[0])
+    one = jax.tree.map(lambda x: x[1], state.means)
+    np.testing.assert_allclose(by_mean[1], 3.0 * one(obs[0]), rtol=1e-5)
 
 
 def test_what_is_remembered_counts_less_than_what_is_new():

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from policymix.agents.dqn import DQN, DQNState
 from policymix.core.kernels import as_float
-from policymix.core.networks import init_silent_mlp
+from policymix.core.networks import MLP, init_silent_mlp
 from policymix.core.types import Key, Observation, Scalar
 
 State = TypeVar("State")
@@ -41,6 +41,13 @@ class AbstractHeads(eqx.Module, Generic[State]):
         """Which actions were ever taught here; a network generalises to all."""
         del state, obs
         return jnp.ones(self.outputs)
+
+    def steady(self, state: State, unit: Scalar, obs: Observation) -> Values:
+        """The same without the noise of the latest lessons; what tests are played by.
+
+        A table has none to speak of: what was not visited since has not moved.
+        """
+        return self.values(state, unit, obs)
 
     @abc.abstractmethod
     def older(self, state: State, unit: Scalar, obs: Observation) -> Values:
@@ -101,6 +108,67 @@ class NetworkHeads(AbstractHeads[DQNState]):
 
     def refresh(self, state: DQNState) -> DQNState:
         return jax.vmap(self.learner.refresh)(state)
+
+
+RECENT = 1.0 / 12.0
+"""Of a network's lessons count in its mean."""
+
+
+class SteadyState(NamedTuple):
+    """Networks that learn, and their means over the latest lessons."""
+
+    newest: DQNState
+    means: MLP
+    lessons: Scalar
+
+
+class SteadyHeads(AbstractHeads[SteadyState]):
+    """Networks whose weights are averaged over time to act on.
+
+    Adam never comes to rest, so the policy of the newest weights trembles; that of
+    their mean does not. The mean is over the latest twelfth of all lessons.
+    """
+
+    newest: NetworkHeads
+
+    @property
+    def outputs(self) -> int:
+        return self.newest.outputs
+
+    def init(self, key: Key, count: int) -> SteadyState:
+        state = self.newest.init(key, count)
+        return SteadyState(state, state.online.parameters, jnp.zeros(()))
+
+    def values(self, state: SteadyState, unit: Scalar, obs: Observation) -> Values:
+        return self.newest.values(state.newest, unit, obs)
+
+    def steady(self, state: SteadyState, unit: Scalar, obs: Observation) -> Values:
+        encoded = self.newest.learner.encoder(obs)
+        return unit * jax.vmap(lambda network: network(encoded))(state.means)
+
+    def older(self, state: SteadyState, unit: Scalar, obs: Observation) -> Values:
+        return self.newest.older(state.newest, unit, obs)
+
+    def fit(
+        self,
+        state: SteadyState,
+        unit: Scalar,
+        obs: Any,
+        targets: Float[Array, "batch heads outputs"],
+        taught: Float[Array, "batch outputs"],
+    ) -> tuple[SteadyState, Scalar]:
+        newest, loss = self.newest.fit(state.newest, unit, obs, targets, taught)
+        lessons = state.lessons + 1.0
+        rate = 1.0 / (1.0 + RECENT * lessons)
+        means = jax.tree.map(
+            lambda mean, new: mean + rate * (new - mean),
+            state.means,
+            newest.online.parameters,
+        )
+        return SteadyState(newest, means, lessons), loss
+
+    def refresh(self, state: SteadyState) -> SteadyState:
+        return state._replace(newest=self.newest.refresh(state.newest))
 
 
 class HeadTables(NamedTuple):

@@ -27,6 +27,9 @@ from policymix.core.types import (
     Transition,
 )
 
+STUDIED = 4
+"""One of so many replayed states is a lesson for the student, too."""
+
 
 class JudgedState(NamedTuple):
     """Heads of all three kinds, and the returns that say in which unit they speak."""
@@ -82,8 +85,8 @@ class Judged(AbstractAgent[JudgedState]):
     heads: AbstractHeads
     student: AbstractHeads
     discount: Scalar = eqx.field(converter=as_float)
-    own_heads: int = eqx.field(static=True, default=4)
-    judges: int = eqx.field(static=True, default=4)
+    own_heads: int = eqx.field(static=True, default=2)
+    judges: int = eqx.field(static=True, default=2)
     caution: Scalar = eqx.field(converter=as_float, default=1.5)
 
     @property
@@ -108,6 +111,10 @@ class Judged(AbstractAgent[JudgedState]):
         """The mean of the own heads."""
         return jnp.mean(self.own.values(state.own, spread(state.returns), obs), 0)
 
+    def steady_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
+        """The same by what the own heads have been of late."""
+        return jnp.mean(self.own.steady(state.own, spread(state.returns), obs), 0)
+
     def ruled(
         self, state: JudgedState, obs: Observation, phi: Float[Array, " actions"]
     ) -> Int[Array, ""]:
@@ -124,7 +131,7 @@ class Judged(AbstractAgent[JudgedState]):
         way: Int[Array, ""],
     ) -> Float[Array, " actions"]:
         """What one of the three ways to behave prefers: advice, rule, own values."""
-        own = self.own_values(state, obs)
+        own = self.steady_values(state, obs)
         ruled = jax.nn.one_hot(self.ruled(state, obs, phi), phi.size)
         advice = jnp.where(jnp.sum(phi) < 0.5, own, phi)
         return jnp.stack([advice, ruled, own])[way]
@@ -133,7 +140,7 @@ class Judged(AbstractAgent[JudgedState]):
         self, state: JudgedState, obs: Observation, advice: Float[Array, "n actions"]
     ) -> Float[Array, " actions"]:
         del advice
-        return self.own_values(state, obs)
+        return self.steady_values(state, obs)
 
     def alone_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
         """The student's preferences."""
@@ -144,8 +151,8 @@ class Judged(AbstractAgent[JudgedState]):
     ) -> tuple[Float[Array, " own"], Float[Array, " judges"]]:
         """Targets r + γ Q⁻(s', a'), where a' is the best own action or the rule's."""
         unit, obs = spread(state.returns), step.next_obs
-        own = jnp.mean(self.own.values(state.own, unit, obs), axis=0)
         older_own = self.own.older(state.own, unit, obs)
+        own = jnp.mean(older_own, axis=0)
         older_judges = self.heads.older(state.judges, unit, obs)
         tried = self.heads.tried(state.judges, obs)
         ruled = rule(own, older_judges, tried, next_phi, self.caution)
@@ -158,7 +165,7 @@ class Judged(AbstractAgent[JudgedState]):
     def update(
         self, state: JudgedState, experience: Experience
     ) -> tuple[JudgedState, Scalar]:
-        """All heads learn from the same batch."""
+        """All heads learn from the same batch; the student needs but a part of it."""
         batch, latest = experience.batch, experience.latest
         assert latest is not None
         assert experience.phi is not None
@@ -176,8 +183,10 @@ class Judged(AbstractAgent[JudgedState]):
             state, batch, experience.next_phi
         )
         taught = jax.nn.one_hot(batch.action, self.heads.outputs)
+        few = -(-len(taught) // STUDIED)
+        studied = batch.obs[:few]
         taken = jax.vmap(self.preferences, (None, 0, 0, None))(
-            state, batch.obs, experience.phi, experience.best
+            state, studied, experience.phi[:few], experience.best
         )
         lesson = jax.nn.one_hot(jnp.argmax(taken, axis=1), self.heads.outputs)
         owned, loss = self.own.fit(
@@ -189,7 +198,7 @@ class Judged(AbstractAgent[JudgedState]):
         student, learning = self.student.fit(
             state.student,
             jnp.ones(()),
-            batch.obs,
+            studied,
             lesson[:, None],
             jnp.ones_like(lesson),
         )

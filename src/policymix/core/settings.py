@@ -68,7 +68,7 @@ class Settings:
     """Learning rate of the mixture."""
     epochs: int = 3
     """Steps of Adam on each batch of the mixture."""
-    heads: int = 8
+    heads: int = 4
     """Value functions of `mars`: half of them pick its own action, half judge it."""
     caution: float = 1.5
     """β of `mars`: how many deviations above zero the judges' mean must be before its

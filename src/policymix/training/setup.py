@@ -10,7 +10,12 @@ import jax.numpy as jnp
 from policymix.agents.base import AbstractAgent, AbstractLearner
 from policymix.agents.caps import CAPS
 from policymix.agents.dqn import DQN
-from policymix.agents.heads import AbstractHeads, NetworkHeads, TableHeads
+from policymix.agents.heads import (
+    AbstractHeads,
+    NetworkHeads,
+    SteadyHeads,
+    TableHeads,
+)
 from policymix.agents.judged import Judged
 from policymix.agents.multipolar import Multipolar
 from policymix.agents.q_learning import QLearning
@@ -199,9 +204,11 @@ def make_judged(experts: Experts, settings: Settings) -> Judged:
         )
     learner = make_learner(experts, settings, 0, settings.learning_rate)
     count = settings.heads // 2
+    own: AbstractHeads
     judges: AbstractHeads
     if isinstance(learner, DQN):
-        judges = own = student = NetworkHeads(replace(learner, double=True, huber=True))
+        judges = student = NetworkHeads(replace(learner, huber=True))
+        own = SteadyHeads(judges)
     else:
         assert isinstance(learner, QLearning)
         size = (learner.num_states, learner.outputs)

@@ -110,7 +110,7 @@ class NetworkHeads(AbstractHeads[DQNState]):
         return jax.vmap(self.learner.refresh)(state)
 
 
-RECENT = 1.0 / 12.0
+LATEST_LESSONS = 1.0 / 12.0
 """Of a network's lessons count in its mean."""
 
 
@@ -159,7 +159,7 @@ class SteadyHeads(AbstractHeads[SteadyState]):
     ) -> tuple[SteadyState, Scalar]:
         newest, loss = self.newest.fit(state.newest, unit, obs, targets, taught)
         lessons = state.lessons + 1.0
-        rate = 1.0 / (1.0 + RECENT * lessons)
+        rate = 1.0 / (1.0 + LATEST_LESSONS * lessons)
         means = jax.tree.map(
             lambda mean, new: mean + rate * (new - mean),
             state.means,

@@ -1,4 +1,6 @@
-"""Who learns values: a table, a network, options. All are `init / act / update`.
+"""Who learns: values by a table or a network, options, a policy.
+
+All are `init / act / update`.
 
 Imports core and beliefs.
 """

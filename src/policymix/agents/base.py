@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from policymix.beliefs.potentials import Shaping, shaped_target
 from policymix.core.types import (
@@ -46,10 +46,21 @@ class Experience(NamedTuple):
     best: Int[Array, ""] | None = None
     """The way to behave that has proved best, for a student."""
     next_advice: Float[Array, "batch n actions"] | None = None
+    noise: Float[Array, "2 batch act"] | None = None
+    """Standard normal numbers: what a policy draws after each transition, and before
+    it."""
+    rival: Float[Array, "batch act"] | None = None
+    """What is advised after each transition, for those who weigh it against their own
+    action …"""
+    heard: Bool[Array, " batch"] | None = None
+    """… and whether anybody who is trusted advises it."""
 
 
-class AbstractAgent(eqx.Module, Generic[State]):
-    """Pure functions: settings here, all state goes in and comes out."""
+class AbstractPupil(eqx.Module, Generic[State]):
+    """Whoever learns from experience, whatever its actions are.
+
+    Pure functions: settings here, all state goes in and comes out.
+    """
 
     @property
     @abc.abstractmethod
@@ -64,6 +75,18 @@ class AbstractAgent(eqx.Module, Generic[State]):
     @abc.abstractmethod
     def init(self, key: Key) -> State:
         """Before the first step."""
+
+    @abc.abstractmethod
+    def update(self, state: State, experience: Experience) -> tuple[State, Scalar]:
+        """Learn; returns the loss too."""
+
+    @abc.abstractmethod
+    def refresh(self, state: State) -> State:
+        """What happens between chunks of steps, such as copying a target network."""
+
+
+class AbstractAgent(AbstractPupil[State]):
+    """One that chooses among finitely many actions, by their values."""
 
     @abc.abstractmethod
     def action_values(
@@ -100,14 +123,6 @@ class AbstractAgent(eqx.Module, Generic[State]):
         some = anything(uniforms, preferences.size)
         explores = uniforms.explore < epsilon
         return jnp.where(explores, some, jnp.argmax(preferences)), option
-
-    @abc.abstractmethod
-    def update(self, state: State, experience: Experience) -> tuple[State, Scalar]:
-        """Learn; returns the loss too."""
-
-    @abc.abstractmethod
-    def refresh(self, state: State) -> State:
-        """What happens between chunks of steps, such as copying a target network."""
 
 
 def anything(uniforms: Uniforms, choices: int) -> Int[Array, ""]:

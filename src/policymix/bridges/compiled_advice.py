@@ -13,8 +13,9 @@ from jaxtyping import Array
 
 from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
 from policymix.beliefs.potentials import action_potential, potential
+from policymix.core.boxes import in_unit
 from policymix.core.kernels import Gaussian
-from policymix.core.types import Box, Observation, Space
+from policymix.core.types import Observation
 from policymix.sources.experts import Experts
 
 KEPT = 16
@@ -65,13 +66,6 @@ class CompiledAdvice:
         """Φ(s, a) of rows of continuous actions in [−1, 1], its slope, and advice."""
         self.learn = jax.jit(update)
         """The state after a batch, its metrics, and the mean weights over it."""
-
-
-def in_unit(space: Space, action: Any) -> Any:
-    """A continuous action in [−1, 1], as learners have it; of NumPy's or of JAX."""
-    assert isinstance(space, Box)
-    low, high = np.array(space.low, np.float32), np.array(space.high, np.float32)
-    return 2.0 * (action - low) / (high - low) - 1.0
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from policymix.bridges.advisor import Advisor
-from policymix.bridges.compiled_advice import in_unit
+from policymix.core.boxes import in_unit
 from policymix.core.errors import MissingExtraError
 from policymix.core.types import Discrete
 

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from policymix.sources.simulators import Simulator as Simulator
     from policymix.training.agent import TrainedAgent as TrainedAgent
     from policymix.training.check import check_task as check_task
+    from policymix.training.loggers import CSVLogger as CSVLogger
+    from policymix.training.loggers import TensorBoardLogger as TensorBoardLogger
+    from policymix.training.milestone import Milestone as Milestone
     from policymix.training.task import TransferTask as TransferTask
     from policymix.training.task import explore as explore
     from policymix.training.task import load_task as load_task

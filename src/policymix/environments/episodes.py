@@ -53,6 +53,22 @@ def play(variant: Variant, policy: Policy, episodes: int, seed: int) -> list[Epi
     return [episode for episode in played if episode is not None]
 
 
+def tally(
+    tasks: AbstractTasks, seeds: Sequence[int], policy: Policy
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths and returns of one episode of each copy; nothing else is kept."""
+    obs = tasks.reset(seeds)
+    lengths, totals = np.zeros((2, len(obs)))
+    active = np.ones(len(obs), bool)
+    while active.any():
+        outcome = tasks.step(policy(obs), active)
+        lengths += active
+        totals += np.where(active, outcome.reward, 0.0)
+        active &= ~(outcome.terminated | outcome.truncated)
+        obs = outcome.obs
+    return lengths, totals
+
+
 def disturbed(policy: Policy, epsilon: float, num_actions: int, seed: int) -> Policy:
     """The same policy, except that an action is random with probability ε."""
     rng = np.random.default_rng(seed)

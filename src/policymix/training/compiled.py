@@ -146,12 +146,6 @@ def evaluate_trials(
     return tests.length, tests.total
 
 
-def decide(world: World, trials: Trial, obs: Array, alone: bool = False) -> Array:
-    """What every trial does in each of many states, exploration aside."""
-    act = partial(greedy_in, world.setup, alone=alone)
-    return jax.vmap(act, (0, None))(trials, obs)
-
-
 ALONE = {"xla_cpu_multi_thread_eigen": False}
 """Every shard keeps to its own core: they are all busy."""
 
@@ -178,10 +172,9 @@ def _evaluate(
 
 
 @partial(jax.jit, static_argnums=(0, 1), compiler_options=ALONE)
-def _decide(
-    rest: World, alone: bool, arrays: World, trials: Trial, obs: Array
-) -> Array:
-    return decide(eqx.combine(arrays, rest), trials, obs, alone)
+def _act(rest: World, alone: bool, arrays: World, trials: Trial, rows: Array) -> Array:
+    setup = eqx.combine(arrays, rest).setup
+    return jax.vmap(partial(greedy_in, setup, alone=alone))(trials, rows)
 
 
 class CompiledShard(AbstractShard):
@@ -230,7 +223,10 @@ class CompiledShard(AbstractShard):
         lengths, totals = _evaluate(*fixed, self.carry.trials, keys)
         return np.asarray(lengths)[: self.count], np.asarray(totals)[: self.count]
 
-    def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:
+    def act(self, rows: np.ndarray, alone: bool = False) -> np.ndarray:
         fixed = (self._rest, alone, self._arrays)
-        actions = _decide(*fixed, self.carry.trials, jnp.asarray(obs))
+        size = self.carry.trials.behaviour.episode.shape[0]
+        kind = self.carry.trials.obs.dtype
+        filled = np.resize(rows, (size, *rows.shape[1:])).astype(kind)
+        actions = _act(*fixed, self.carry.trials, filled)
         return np.asarray(actions)[: self.count]

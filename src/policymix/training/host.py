@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from policymix.core.types import Discrete, DiscreteAction, Keys, TestKeys
+from policymix.core.types import Discrete, DiscreteAction, Keys
 from policymix.environments.copies import HostTasks, Round
+from policymix.environments.episodes import tally
 from policymix.training.greedy import greedy_in
 from policymix.training.lockstep import (
     LEARNER,
@@ -31,6 +32,7 @@ from policymix.training.lockstep import (
     keys_of,
     lay_out,
     refresh,
+    seeds_for_tests,
     uniforms_of,
 )
 from policymix.training.loop import AbstractShard
@@ -131,16 +133,6 @@ def _outcomes(setup: LearningSetup, told: Float[Array, "trials columns"]) -> Out
     )
 
 
-@jax.jit
-def _numbers(keys: TestKeys) -> Array:
-    return jax.vmap(jax.random.bits)(keys.ravel())
-
-
-def _seeds(keys: TestKeys) -> list[int]:
-    """Of environments; 32 bits each."""
-    return np.asarray(_numbers(keys)).tolist()
-
-
 class HostShard(AbstractShard):
     """Trials of a Gymnasium environment.
 
@@ -192,22 +184,13 @@ class HostShard(AbstractShard):
     ) -> tuple[np.ndarray, np.ndarray]:
         shape = (self.count, self._tests.copies // self.count)
         keys = keys_for_tests(self._test_keys, self.carry.written, first, shape[1])
-        obs = self._tests.reset(_seeds(keys))
-        lengths, totals = np.zeros((2, len(obs)))
-        active = np.ones(len(obs), bool)
-        while active.any():
-            seen = obs.reshape(*shape, *obs.shape[1:])
-            actions = self._greedy(seen, alone).ravel()
-            outcome = self._tests.step(actions, active)
-            lengths += active
-            totals += np.where(active, outcome.reward, 0.0)
-            active &= ~(outcome.terminated | outcome.truncated)
-            obs = outcome.obs
+
+        def policy(obs: np.ndarray) -> np.ndarray:
+            return self.act(obs.reshape(*shape, *obs.shape[1:]), alone).ravel()
+
+        lengths, totals = tally(self._tests, seeds_for_tests(keys), policy)
         return lengths.reshape(shape), totals.reshape(shape)
 
-    def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:
-        return self._greedy(np.broadcast_to(obs, (self.count, *obs.shape)), alone)
-
-    def _greedy(self, rows: np.ndarray, alone: bool) -> np.ndarray:
-        trials = self.carry.trials
-        return np.asarray(_greedy(self._rest, alone, self._arrays, trials, rows))
+    def act(self, rows: np.ndarray, alone: bool = False) -> np.ndarray:
+        fixed = (self._rest, alone, self._arrays, self.carry.trials)
+        return np.asarray(_greedy(*fixed, rows.astype(np.float32)))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.agents.base import AbstractLearner, Uniforms
@@ -207,6 +208,16 @@ def keys_for_tests(
         return fold(jax.random.fold_in(key, step), first + jnp.arange(count))
 
     return jax.vmap(one)(keys)
+
+
+@jax.jit
+def _bits(keys: TestKeys) -> Array:
+    return jax.vmap(jax.random.bits)(keys.ravel())
+
+
+def seeds_for_tests(keys: TestKeys) -> list[int]:
+    """The same as seeds of environments; 32 bits each."""
+    return np.asarray(_bits(keys)).tolist()
 
 
 @jax.jit

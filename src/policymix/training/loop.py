@@ -45,8 +45,8 @@ class AbstractShard(abc.ABC):
         """
 
     @abc.abstractmethod
-    def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:
-        """Greedy actions in these states, one row for each trial."""
+    def act(self, rows: np.ndarray, alone: bool = False) -> np.ndarray:
+        """Greedy actions: one row of states in, one of actions out for each trial."""
 
 
 MakeShard = Callable[[np.ndarray, Any], AbstractShard]
@@ -65,6 +65,19 @@ def processors(trials: int, cores: int | None) -> list[Any]:
         whole = len(os.sched_getaffinity(0))
         devices = devices[:1] * min(cores or whole, whole)
     return devices[:trials]
+
+
+Tests = tuple[np.ndarray, np.ndarray]
+"""Lengths and returns of test episodes, one row for each trial."""
+
+
+def until_enough(play: Callable[[int], Tests], episodes: int) -> Tests:
+    """So many test episodes; `play` plays some, those from a number on."""
+    lengths, totals = play(0)
+    while lengths.shape[1] < episodes:
+        more = play(lengths.shape[1])
+        lengths, totals = map(np.hstack, zip((lengths, totals), more, strict=True))
+    return lengths[:, :episodes], totals[:, :episodes]
 
 
 class Loop:
@@ -95,14 +108,9 @@ class Loop:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Lengths and returns of so many test episodes, one row for each trial.
 
-        Shards play some at a time, until there are enough: tests of all sizes share a
-        program.
+        Shards play some at a time: tests of all sizes share a program.
         """
-        lengths, totals = self._round(0, alone)
-        while lengths.shape[1] < episodes:
-            more = self._round(lengths.shape[1], alone)
-            lengths, totals = map(np.hstack, zip((lengths, totals), more, strict=True))
-        return lengths[:, :episodes], totals[:, :episodes]
+        return until_enough(lambda first: self._round(first, alone), episodes)
 
     def _round(self, first: int, alone: bool) -> tuple[np.ndarray, np.ndarray]:
         played = self._each(lambda shard: shard.evaluate(first, alone))
@@ -111,7 +119,16 @@ class Loop:
 
     def decide(self, obs: np.ndarray, alone: bool = False) -> np.ndarray:
         """Greedy actions in these states, one row for each trial."""
-        return np.concatenate(self._each(lambda shard: shard.decide(obs, alone)))
+        count = sum(shard.count for shard in self._shards)
+        return self.act(np.broadcast_to(obs, (count, *obs.shape)), alone)
+
+    def act(self, rows: np.ndarray, alone: bool = False) -> np.ndarray:
+        """The same where every trial has states of its own, a row of them."""
+        ends = np.cumsum([shard.count for shard in self._shards])
+        parts = np.split(rows, ends[:-1])
+        asked = zip(self._shards, parts, strict=True)
+        acted = self._threads.map(lambda pair: pair[0].act(pair[1], alone), asked)
+        return np.concatenate(list(acted))
 
     def wait(self) -> None:
         """Until all that was asked for is done."""
@@ -142,6 +159,21 @@ class Loop:
             for s in self._shards
         ]
         return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+    @property
+    def steps(self) -> int:
+        """That every trial has taken."""
+        return int(self._shards[0].carry.written)
+
+    def latest(self, count: int) -> np.ndarray:
+        """Every trial's newest rows, at least one; the oldest of few come again."""
+        parts = []
+        for shard in self._shards:
+            rows, written = shard.carry.rows, int(shard.carry.written)
+            filled = max(1, min(written, rows.shape[1]))
+            places = (written - 1 - np.arange(count) % filled) % rows.shape[1]
+            parts.append(np.asarray(rows[: shard.count, places]))
+        return np.concatenate(parts)
 
     @property
     def rows(self) -> np.ndarray:

@@ -23,6 +23,7 @@ from policymix.sources.host_calls import told_by_host
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
 from policymix.training.compiled import CompiledShard, World
+from policymix.training.elsewhere import Elsewhere, examined
 from policymix.training.greedy import asks_sources
 from policymix.training.host import HostShard
 from policymix.training.lockstep import Plan
@@ -93,6 +94,7 @@ class TrainingRun:
         stops: steps at which `pauses` pauses besides evaluations. What is learned does
             not depend on them.
         cores: of the processor to use; None uses all.
+        evaluate_on: where to test, if not in the target; see `examined`.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class TrainingRun:
         seeds: np.ndarray,
         stops: Sequence[int] = (),
         cores: int | None = None,
+        evaluate_on: Any = None,
     ):
         check_numbers(settings, len(seeds))
         self.task, self.name, self.setup, self.settings = task, name, setup, settings
@@ -119,7 +122,7 @@ class TrainingRun:
             updates=settings.updates,
         )
         self.loop = make_loop(task, setup, self.plan, settings, seeds, cores)
-        self._examination = Examination(task.domain, self.loop)
+        self._examination = self._examine(evaluate_on)
         self._asks = asks_sources(setup)
 
     @property
@@ -156,6 +159,13 @@ class TrainingRun:
             )
             for place in range(len(self.seeds))
         )
+
+    def _examine(self, place: Any) -> Examination:
+        if place is None:
+            return Examination(self.task.domain, self.loop)
+        domain, tests = examined(self.task, place), self.settings.evaluation_episodes
+        elsewhere = Elsewhere(domain, self.loop, self.seeds, tests)
+        return Examination(domain, self.loop, elsewhere)
 
     def _advance(self, length: int) -> None:
         with _complaints_of_sources():
@@ -203,6 +213,7 @@ def new_run(
     stops: Sequence[int] = (),
     mixture: AbstractMixture | MixtureMaker | None = None,
     cores: int | None = None,
+    evaluate_on: Any = None,
 ) -> TrainingRun:
     """A method's trials, those with seeds from `seed` on; nothing is run yet."""
     return TrainingRun(
@@ -213,6 +224,7 @@ def new_run(
         seeds=np.arange(seed, seed + trials),
         stops=stops,
         cores=cores,
+        evaluate_on=evaluate_on,
     )
 
 
@@ -220,9 +232,15 @@ def carry_out(
     run: TrainingRun,
     begin: Begin,
     title: str,
-    at_pause: Callable[[Pause], None] = lambda pause: None,
+    at_pause: Callable[[Pause], bool | None] = lambda pause: None,
 ) -> list[Row]:
     """Run to the end and report on the progress; what is at a pause may be looked at.
+
+    Args:
+        run: ready.
+        begin: reports on the progress …
+        title: … under this name.
+        at_pause: looks; it stops the run by returning False.
 
     Raises:
         TrialError: with all rows until then.
@@ -232,8 +250,10 @@ def carry_out(
     try:
         for pause in run.pauses():
             rows += pause.rows
-            at_pause(pause)
+            goes_on = at_pause(pause) is not False
             advance(pause.taken, pause.score)
+            if not goes_on:
+                break
     except TrialError as error:
         raise TrialError(str(error), rows + error.rows) from None
     return rows

@@ -7,6 +7,7 @@ import numpy as np
 
 from policymix.environments.domain import Domain
 from policymix.environments.finite import regret_in
+from policymix.training.elsewhere import Elsewhere
 from policymix.training.loop import Loop
 
 
@@ -18,10 +19,16 @@ class Tested(NamedTuple):
 
 
 class Examination:
-    """Of all trials of a loop, by a domain's measure."""
+    """Of all trials of a loop, by a domain's measure.
 
-    def __init__(self, domain: Domain, loop: Loop):
-        self._domain, self._loop = domain, loop
+    Args:
+        domain: in whose target they are tested.
+        loop: of the trials.
+        tests: plays the test episodes; by default the loop does.
+    """
+
+    def __init__(self, domain: Domain, loop: Loop, tests: Elsewhere | None = None):
+        self._domain, self._loop, self._tests = domain, loop, tests or loop
 
     def scores(self, episodes: int, alone: bool = False) -> np.ndarray:
         """One for each trial.
@@ -34,7 +41,7 @@ class Examination:
         if score is None:
             return self._regret(self._loop.decide(self._states, alone))
         scores = []
-        for lengths, totals in zip(*self._loop.evaluate(episodes, alone), strict=True):
+        for lengths, totals in zip(*self._tests.evaluate(episodes, alone), strict=True):
             played = map(Tested, lengths.tolist(), totals.tolist())
             scores.append(np.mean([score(episode) for episode in played]))
         return np.array(scores, float)

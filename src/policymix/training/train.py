@@ -1,6 +1,8 @@
 """Train many trials of a method on a task: the interface that users meet."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,8 @@ from policymix.core.settings import Settings
 from policymix.methods.method import Recipe
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
-from policymix.training.run import carry_out, new_run
+from policymix.training.milestone import Callback, tell
+from policymix.training.run import Pause, carry_out, new_run
 from policymix.training.task import TransferTask, load_task, prepare
 
 
@@ -21,6 +24,8 @@ class Training:
 
     agents: tuple[TrainedAgent, ...]
     rows: tuple[Row, ...]
+    status: str = "finished"
+    """Or "stopped", by a callback: rows and agents are those of that moment."""
 
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Steps of the evaluations, and scores [evaluations, trials]."""
@@ -40,6 +45,8 @@ def train(
     mixture: AbstractMixture | MixtureMaker | None = None,
     cores: int | None = None,
     progress: bool = True,
+    callback: Callback | Sequence[Callback] = (),
+    evaluate_on: Any = None,
 ) -> Training:
     """Learn the target of a task with the help of its sources.
 
@@ -55,12 +62,35 @@ def train(
         cores: of the processor to use, a shard of the trials on each; None uses all,
             1 leaves the others alone.
         progress: show a bar with samples, speed, score and time left.
+        callback: is called with a `Milestone` at every evaluation, the one before the
+            first sample included, and stops the training by returning False; or
+            several of them.
+        evaluate_on: where to test: an environment, its id, a function that makes one
+            or a domain, with the target's spaces. By default the target.
     """
+    callbacks = (callback,) if callable(callback) else tuple(callback)
     task = prepare(load_task(task) if isinstance(task, str) else task)
     settings = task.domain.settings if settings is None else settings
     if steps is not None:
         settings = replace(settings, steps=steps)
-    run = new_run(task, method, settings, seed, trials, mixture=mixture, cores=cores)
+    run = new_run(
+        task,
+        method,
+        settings,
+        seed,
+        trials,
+        mixture=mixture,
+        cores=cores,
+        evaluate_on=evaluate_on,
+    )
+    status = "finished"
+
+    def at_pause(pause: Pause) -> bool:
+        nonlocal status
+        goes_on = tell(callbacks, run, pause)
+        status = "finished" if goes_on or pause.step == settings.steps else "stopped"
+        return goes_on
+
     with bars(quiet=not progress) as begin:
-        rows = carry_out(run, begin, f"{task.domain.name} {run.name}")
-    return Training(run.agents(), tuple(rows))
+        rows = carry_out(run, begin, f"{task.domain.name} {run.name}", at_pause)
+    return Training(run.agents(), tuple(rows), status)

@@ -139,10 +139,8 @@ def test_a_table_has_the_rows_as_they_come(tmp_path):
     with path.open() as file:
         header, *lines = csv.reader(file)
     assert header == [*Row._fields, "trust/good", "trust/bad"]
-    told = [
-        Row(*line[:2], *map(int, line[2:5]), *map(float, line[5:8])) for line in lines
-    ]
-    np.testing.assert_equal([row[2:] for row in told], [r[2:] for r in result.rows])
+    told = [list(map(float, line[2:8])) for line in lines]
+    np.testing.assert_allclose(told, [row[2:] for row in result.rows])
     for line in lines:
         assert float(line[-2]) + float(line[-1]) == pytest.approx(1.0, rel=1e-5)
 

@@ -27,6 +27,8 @@ from policymix.core.networks import (
 from policymix.core.types import Action, DiscreteAction, Key, Observation, Scalar
 
 Model = TypeVar("Model")
+OWN_MODEL = "own model"
+"""What the mixture's last component is called, if it has one more than sources."""
 HANDICAP = 2.0
 """Nats by which a model of one's own must be better, per transition."""
 

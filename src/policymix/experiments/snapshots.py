@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from policymix.beliefs.own_model import OWN_MODEL
 from policymix.environments.copies import copies_of
 from policymix.environments.episodes import disturbed, play
 from policymix.environments.study import Cells, Paths, View
@@ -19,8 +20,6 @@ FORMAT, VERSION = "policymix snapshots", 1
 LOOK_SEED = 6_500_000
 """Of the episodes that are played to look at a mixture."""
 EPISODES, POINTS = 10, 100
-OWN_MODEL = "own model"
-"""What the mixture's last component is called, if it has one more than sources."""
 
 Arrays = dict[str, np.ndarray]
 

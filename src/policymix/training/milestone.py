@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from policymix.beliefs.belief import Belief
+from policymix.beliefs.own_model import OWN_MODEL
 from policymix.core.errors import PolicymixError
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
@@ -20,8 +21,6 @@ from policymix.training.step import LearningSetup
 
 RECENT_STATES = 256
 """Of every trial, by which its trust is told."""
-OWN_MODEL = "own model"
-"""Of a mixture: its component that is no source."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ Callback: TypeAlias = Callable[[Milestone], Any]
 """Is called at every evaluation; training stops if it returns False."""
 
 
-def tell(callbacks: Sequence[Callback], run: TrainingRun, pause: Pause) -> bool:
+def inform(callbacks: Sequence[Callback], run: TrainingRun, pause: Pause) -> bool:
     """Tell all of them of an evaluation; whether to go on."""
     if not pause.rows:
         return True

@@ -13,7 +13,7 @@ from policymix.core.settings import Settings
 from policymix.methods.method import Recipe
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
-from policymix.training.milestone import Callback, tell
+from policymix.training.milestone import Callback, inform
 from policymix.training.run import Pause, carry_out, new_run
 from policymix.training.task import TransferTask, load_task, prepare
 
@@ -87,7 +87,7 @@ def train(
 
     def at_pause(pause: Pause) -> bool:
         nonlocal status
-        goes_on = tell(callbacks, run, pause)
+        goes_on = inform(callbacks, run, pause)
         status = "finished" if goes_on or pause.step == settings.steps else "stopped"
         return goes_on
 

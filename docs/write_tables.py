@@ -1,15 +1,18 @@
-"""Write the tables of pages that are read as they are: results, Inventory.
+"""Write the tables of pages that are read as they are, and figures in sentences.
 
     python docs/write_tables.py
 
 What stands between `<!-- rows: NAME DOMAIN -->` and `<!-- end -->` is made from runs
-in `results`, as `policymix report` measures them; the rest of a page is left alone.
+in `results`, as `policymix report` measures them, and so is a figure before a comment
+that asks for it (`figures.py`); the rest of a page is left alone.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+
+from figures import everything, with_figures
 
 from policymix.reports.analysis import across, measure
 from policymix.reports.claims import claims, questions, unasked
@@ -118,7 +121,14 @@ def block(everything: Sequence[Results], found: re.Match[str]) -> str:
     return "\n".join([f"{found[1]}", *lines, "", found[3]])
 
 
+def pages() -> list[Path]:
+    """All that may have figures in its sentences."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
 if __name__ == "__main__":
     for page, folder in PAGES.items():
         path = ROOT / page
         path.write_text(written(path.read_text("utf-8"), read_results(ROOT / folder)))
+    for path in pages():
+        path.write_text(with_figures(path.read_text("utf-8"), everything()))

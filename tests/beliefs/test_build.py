@@ -20,7 +20,7 @@ from policymix.core.errors import PolicymixError
 from policymix.core.kernels import Gaussian, StudentT
 from policymix.core.settings import Settings
 from policymix.core.types import Box, Discrete, TaskSpec
-from policymix.sources.dynamics import LogDensity
+from policymix.sources.dynamics import CoverageApart, LogDensity
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
 
@@ -190,3 +190,25 @@ def test_settings_that_make_no_mixture_say_what_to_do(changes, complaint):
 def test_the_exact_mixture_needs_states_that_can_be_counted():
     with pytest.raises(PolicymixError, match=r'observations are vectors.*"network"'):
         make_mixture(still_library(Gaussian()), Settings(mixture="dirichlet"))
+
+
+def test_coverage_is_what_weights_begin_with_and_the_own_model_is_at_home_everywhere():
+    """Log-weights of two sources differ by strength times their squared distances."""
+    places = jnp.array([[[0.0, 0.0]], [[0.3, 0.4]]])
+    sources = [
+        SourceTask(name, first_action, CoverageApart(standstill, Identity(), seen))
+        for name, seen in zip("ab", places, strict=True)
+    ]
+    library = SourceLibrary(sources, PLANE, Identity())
+    settings = Settings(mixture_prior="coverage", prior_strength=8.0, own_model=True)
+    mixture, plain = (
+        make_mixture(library, replace(settings, mixture_prior=prior))
+        for prior in ("coverage", "uniform")
+    )
+    found, before = (
+        each.log_weights(each.init(jax.random.key(0)), jnp.zeros(2))
+        for each in (mixture, plain)
+    )
+    gained = found - before
+    np.testing.assert_allclose(gained[0] - gained[1], 8 * 0.25, rtol=1e-4)
+    np.testing.assert_allclose(gained[2], gained[0], rtol=1e-4)

@@ -1,7 +1,8 @@
 """The results in the repository: whole, and what the pages say of them."""
 
-import importlib.util
+import importlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -46,13 +47,34 @@ def test_what_was_begun_was_finished_and_the_table_is_that_of_the_rows(results, 
     assert found == table_of(everything, tables)
 
 
-def test_the_pages_have_the_tables_of_the_rows(results):
-    path = ROOT / "docs" / "write_tables.py"
-    spec = importlib.util.spec_from_file_location("write_tables", path)
-    assert spec is not None
-    assert spec.loader is not None
-    writer = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(writer)
+@pytest.fixture(scope="module")
+def writer():
+    """The script that writes tables and figures into pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "docs"))
+        yield importlib.import_module("write_tables")
+
+
+def test_figures_in_sentences_are_those_of_the_rows(writer):
+    pages = {path: path.read_text("utf-8") for path in writer.pages()}
+    runs = writer.everything()
+    assert all(writer.with_figures(text, runs) == text for text in pages.values())
+    assert any("<!--area " in text for text in pages.values())
+
+
+def test_a_figure_says_from_when_on_every_test_keeps_a_bar(writer):
+    scores = np.array([[90.0, 86, 86], [86, 99, 86], [86, 86, 99], [86, 86, 86]])
+    curve = SimpleNamespace(steps=np.array([0, 10, 20]), scores=scores.T)
+    runs = {"walk": SimpleNamespace(curves={"mars": curve}, sign=-1)}
+    text = (
+        "after 1<!--settled walk mars 88--> or 7 of 9<!--settled-by walk mars 88 10-->"
+    )
+    assert writer.with_figures(text, runs) == (
+        "after 15<!--settled walk mars 88--> or 2 of 4<!--settled-by walk mars 88 10-->"
+    )
+
+
+def test_the_pages_have_the_tables_of_the_rows(results, writer):
     for page, folder in writer.PAGES.items():
         text = (ROOT / page).read_text("utf-8")
         assert writer.written(text, results[Path(folder).name]) == text

@@ -13,6 +13,8 @@ from policymix.domains.cartpole.task import CartPole
 from policymix.sources.dynamics import (
     UNKNOWN,
     BoundedDynamics,
+    CoverageAlone,
+    CoverageApart,
     CoveredDynamics,
     NetworkDynamics,
     fit_table,
@@ -114,6 +116,18 @@ def test_models_that_agree_are_told_apart_by_where_they_have_been(keys):
         for offset in offsets
     ]
     np.testing.assert_allclose(found, -50 * offsets**2, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "missed"),
+    [(CoveredDynamics, 0.5), (CoverageAlone, 0.4), (CoverageApart, 0.3)],
+)
+def test_error_and_distance_count_together_or_one_of_them(kind, missed):
+    """The prediction is wrong by 0.3, the nearest seen state 0.4 away: 0.3² + 0.4²."""
+    obs = jnp.zeros(3)
+    model = kind(drift, Clip(), jnp.array([[0.0, 0.4, 0.0], [1.0, 1.0, 1.0]]))
+    found = likelihood(model, obs, drift(obs, 0) + jnp.array([0.0, 0.0, 0.3]))
+    np.testing.assert_allclose(found, -50 * missed**2, rtol=1e-3)
 
 
 def cart_transitions(samples, seed=0):

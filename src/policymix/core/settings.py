@@ -69,7 +69,8 @@ class Settings:
     epochs: int = 3
     """Steps of Adam on each batch of the mixture."""
     heads: int = 4
-    """Value functions of `mars`: half of them pick its own action, half judge it."""
+    """Value functions of `mars`: half of them pick its own action, half judge it; of
+    tables one picks and twice as many judge."""
     caution: float = 1.5
     """β of `mars`: how many deviations above zero the judges' mean must be before its
     own action is taken instead of the advised one."""

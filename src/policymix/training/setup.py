@@ -35,6 +35,9 @@ from policymix.sources.library import SourceLibrary
 from policymix.training.step import LearningSetup
 from policymix.training.task import TransferTask
 
+TABLES = 2
+"""Judges for each head of the settings, where values are tables."""
+
 
 def build_setup(
     task: TransferTask,
@@ -194,9 +197,10 @@ def make_learner(
 
 
 def make_judged(experts: Experts, settings: Settings) -> Judged:
-    """Half of the heads judge, the others are own values; one table is enough of them.
+    """Half of the heads judge, the others are own values.
 
-    Tables of own values have no doubts: what they expect at first makes them explore.
+    Of tables one is enough for the own values; it has no doubts: what it expects at
+    first makes it explore. Their judges cost next to nothing, so there are more.
     """
     if settings.heads < 4:
         raise PolicymixError(
@@ -204,6 +208,7 @@ def make_judged(experts: Experts, settings: Settings) -> Judged:
         )
     learner = make_learner(experts, settings, 0, settings.learning_rate)
     count = settings.heads // 2
+    mine = settings.heads - count
     own: AbstractHeads
     judges: AbstractHeads
     if isinstance(learner, DQN):
@@ -216,12 +221,13 @@ def make_judged(experts: Experts, settings: Settings) -> Judged:
         judges = TableHeads(*size, rate, initial)
         own = TableHeads(*size, rate, initial, doubt=0.0)
         student = TableHeads(*size, 1.0, doubt=0.0)
+        mine, count = 1, TABLES * settings.heads
     return Judged(
         own,
         judges,
         student,
         settings.discount,
-        own_heads=settings.heads - count if settings.layers else 1,
+        own_heads=mine,
         judges=count,
         caution=settings.caution,
     )

@@ -13,7 +13,7 @@ from policymix.sources.dynamics import (
 )
 from policymix.sources.library import SourceLibrary
 
-ABLATED = ("mars", "mars-explicit", "follow")
+ABLATED = ("mars-explicit", "follow")
 """What shows a difference between likelihoods."""
 STRENGTH = 50.0
 """Of the prior: a source loses half a nat at a distance of 0.1."""

@@ -13,7 +13,8 @@ from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.sources.dynamics import LogDensity, NetworkDynamics
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
-from policymix.sources.units import REACH, pool, prepare_sources
+from policymix.sources.prepare import prepare_sources
+from policymix.sources.units import REACH, pool
 
 from support.own_probes import task
 from support.own_probes import unoptimised as unoptimised

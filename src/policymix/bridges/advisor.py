@@ -22,7 +22,7 @@ from policymix.core.settings import Settings
 from policymix.core.types import Box, Discrete, Space, TaskSpec
 from policymix.sources.checks import probe_observations
 from policymix.sources.library import SourceLibrary
-from policymix.sources.units import prepare_sources
+from policymix.sources.prepare import prepare_sources
 
 
 class Advisor:

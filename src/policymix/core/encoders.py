@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from policymix.core.types import Observation
+from policymix.core.types import Discrete, Observation, Space
 
 
 class AbstractEncoder(eqx.Module):
@@ -95,3 +95,8 @@ class OneHotGrid(AbstractEncoder):
         return jnp.concatenate(
             [jax.nn.one_hot(row, self.rows), jax.nn.one_hot(column, self.columns)]
         )
+
+
+def plain_encoder(space: Space) -> AbstractEncoder:
+    """Vectors as they are; the index of a state as a unit vector."""
+    return OneHot(space.n) if isinstance(space, Discrete) else Identity()

@@ -13,6 +13,7 @@ from policymix.core.errors import SourceError
 from policymix.core.types import Discrete, Space
 from policymix.sources.dynamics import UNKNOWN, LogDensity
 from policymix.sources.experts import Experts, SourceTask
+from policymix.sources.foreign import ForeignDynamics
 from policymix.sources.host_calls import check_actions, check_shapes, told_by_host
 
 PROBES = 64
@@ -53,7 +54,9 @@ def check_source(source: SourceTask, experts: Experts, observations: Array) -> N
                 "Return a finite number, or −inf where the transition is impossible"
             )
         return
-    _check_dynamics(source, experts, observations, actions)
+    if not isinstance(source.dynamics, ForeignDynamics):  # in its language they were
+        _check_dynamics(source, experts, observations, actions)
+    _check_kernel(source, experts, observations, actions)
 
 
 def _check_policy(source: SourceTask, experts: Experts, observations: Array) -> Array:
@@ -96,6 +99,11 @@ def _check_dynamics(
                 f"source {source.name!r}: its dynamics predict something that is no "
                 f"state 0 … {space.n - 1}. Return a state's index, or −1 for unknown"
             )
+
+
+def _check_kernel(
+    source: SourceTask, experts: Experts, observations: Array, actions: Array
+) -> None:
     model = (source.dynamics, source.kernel)
 
     def likelihood(obs: Array, action: Array) -> Array:

@@ -14,10 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from policymix.core.encoders import AbstractEncoder
+from policymix.core.encoders import AbstractEncoder, plain_encoder
 from policymix.core.kernels import AbstractKernel, Gaussian
 from policymix.core.types import Action, Discrete, Observation, Scalar, TaskSpec
 from policymix.sources.dynamics import AbstractCovered, LogDensity
+from policymix.sources.foreign import ForeignDynamics
+from policymix.sources.policies import probabilities_of
 
 LEAST = -1e6
 """A log-likelihood that stands for "impossible": were every source at −∞, a mixture's
@@ -38,15 +40,26 @@ class SourceTask(eqx.Module):
             or a table of next states.
         kernel: turns a prediction's error into a log-likelihood. Its precision is per
             encoded unit: per spread of the source data, where observations are scaled.
+        observe: the target's observation as the source's, if the source speaks another
+            language: a function, a list of the components that it sees, or, for a
+            target of numbered states, a table with the source's state for each.
+        act: the source's action as the target's: a list with the target's action for
+            each of the source's, or a function.
+        act_inverse: the target's action as the source's, for the dynamics; only needed
+            where `act` cannot be inverted. −1 stands for an action it does not know.
 
-    Plain functions may use NumPy, `if` and chance; those that use jax.numpy only are
-    compiled and run much faster.
+    Policy and dynamics of a source with maps are its own: they take and return what the
+    source observes and does. Plain functions may use NumPy, `if` and chance; those that
+    use jax.numpy only are compiled and run much faster.
     """
 
     name: str = eqx.field(static=True)
     policy: Any
     dynamics: Any
     kernel: AbstractKernel = eqx.field(default_factory=Gaussian)
+    observe: Any = None
+    act: Any = None
+    act_inverse: Any = None
 
 
 class Stack(eqx.Module):
@@ -129,14 +142,10 @@ class Experts(eqx.Module):
         return evaluate(self.policies, lambda policy: self.advice_of(policy, obs))
 
     def advice_of(self, policy: Callable, obs: Observation) -> Float[Array, " advice"]:
-        """One source's advice; an action's index becomes one-hot.
-
-        An action that does not exist becomes NaN, which is noticed.
-        """
+        """One source's advice; an action's index becomes one-hot."""
         advice, space = jnp.asarray(policy(obs)), self.spec.action
-        if isinstance(space, Discrete) and advice.ndim == 0:
-            chosen = jnp.arange(space.n) == advice
-            return jnp.where(jnp.any(chosen), chosen.astype(float), jnp.nan)
+        if isinstance(space, Discrete):
+            return probabilities_of(advice, space.n)
         return advice.astype(float)
 
     def log_likelihoods(
@@ -156,11 +165,16 @@ class Experts(eqx.Module):
     ) -> Scalar:
         """One source's log-likelihood: its own density, or its kernel's.
 
+        A source of another language is judged by what it sees of s'.
+
         To a covered model the distance from its data counts as an error. It makes the
         error longer but adds no dimension: a likelihood is one of s', so that models
         with and without coverage can be compared.
         """
         dynamics, kernel = model
+        if isinstance(dynamics, ForeignDynamics):
+            seen = (self.encoder, obs, action, next_obs)
+            return jnp.maximum(dynamics.log_likelihood(kernel, *seen), LEAST)
         if isinstance(dynamics, LogDensity):
             return jnp.maximum(dynamics(obs, action, next_obs), LEAST)
         prediction = self.encoder(jnp.asarray(dynamics(obs, action)))
@@ -169,3 +183,21 @@ class Experts(eqx.Module):
             radius = dynamics.miss(observed - prediction, obs)
             return kernel.at(radius, observed.size)
         return kernel(prediction, observed)
+
+
+def experts_of(
+    sources: Sequence[SourceTask], spec: TaskSpec, encoder: AbstractEncoder | None
+) -> Experts:
+    """Sources that compiled code can call, together.
+
+    Args:
+        sources: adapted to the spaces.
+        spec: of their target.
+        encoder: of its observations; None takes them as they are.
+    """
+    return Experts(
+        stack_alike([source.policy for source in sources]),
+        stack_alike([(source.dynamics, source.kernel) for source in sources]),
+        plain_encoder(spec.observation) if encoder is None else encoder,
+        spec,
+    )

@@ -17,6 +17,9 @@ def fingerprint(source: SourceTask) -> str:
     """
     arrays: dict[str, np.ndarray] = {}
     record = to_record(source, "source", arrays, otherwise=_stand_in)
+    for part in ("observe", "act", "act_inverse"):
+        if record[part] is None:  # as it was before sources had maps
+            del record[part]
     content = repr(record).encode() + b"".join(
         arrays[name].tobytes() for name in sorted(arrays)
     )

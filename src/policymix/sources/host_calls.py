@@ -16,6 +16,9 @@ from jaxtyping import Array
 from policymix.core.errors import SourceError
 from policymix.core.types import Space
 
+TARGETS = "one of the target's observations"
+ASKED = {"act": "one of the source's actions", "act_inverse": "an action of the target"}
+"""What a part is asked about, in complaints."""
 _TURN = threading.RLock()
 """Trials run side by side, but two sources may share an environment."""
 
@@ -43,7 +46,7 @@ class HostFunction(eqx.Module):
         columns = [value.reshape(-1, *space.shape) for value, space in pairs]
         with _TURN, np.errstate(all="ignore"):
             answers = self.function(*columns).astype(self.kind)
-        return answers.reshape(*batch, *self.shape)
+        return answers.reshape((*batch, *self.shape))
 
 
 def try_on(
@@ -59,9 +62,9 @@ def try_on(
             shapes = [argument.shape[1:] for argument in arguments]
             told = f"{type(error).__name__}: {error}".splitlines()[0]
             raise SourceError(
-                f"source {name!r}: its {part} fails on one of the target's "
-                f"observations, {row[0].tolist()} ({told}). It must accept arguments "
-                f"of shape {shapes}"
+                f"source {name!r}: its {part} fails on {ASKED.get(part, TARGETS)}, "
+                f"{row[0].tolist()} ({told}). It must accept arguments of shape "
+                f"{shapes}"
             ) from error
     return answers
 

@@ -11,15 +11,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from policymix.core import encoders, kernels, networks, perceptron
-from policymix.core.encoders import AbstractEncoder, Identity, OneHot
+from policymix.core.encoders import AbstractEncoder
 from policymix.core.errors import SourceError
 from policymix.core.kernels import AbstractKernel
 from policymix.core.types import Action, Box, Discrete, Observation, Space, TaskSpec
 from policymix.environments.registry import known_domain
-from policymix.sources import dynamics, policies
-from policymix.sources.adapt import adapt
+from policymix.sources import dynamics, foreign, policies
 from policymix.sources.checks import check_names, check_source, probe_observations
-from policymix.sources.experts import Experts, SourceTask, stack_alike
+from policymix.sources.experts import Experts, SourceTask, experts_of
+from policymix.sources.maps import translate
 from policymix.storage.folders import pack, read_folder, write_folder
 from policymix.storage.records import Reader, RecordError, blaming, to_record
 
@@ -34,9 +34,15 @@ KINDS = (
     *(dynamics.TableDynamics, dynamics.NetworkDynamics, dynamics.BoundedDynamics),
     *(dynamics.CoveredDynamics, dynamics.CoverageAlone, dynamics.CoverageApart),
     dynamics.LogDensity,
+    *(foreign.ForeignPolicy, foreign.ForeignDynamics),
+    *(foreign.Components, foreign.Entries, foreign.ActionTable),
 )
 """What a library folder may hold besides the kinds of its domain; nothing else is ever
 built from a file."""
+SAVED_MAPS = (
+    "Maps that are functions stay in your program; lists and tables of observe, act "
+    "and act_inverse are saved"
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class SourceLibrary:
         probes = observations
         if probes is None:
             probes = probe_observations(spec.observation)
-        sources = tuple(adapt(source, spec, probes) for source in self.sources)
+        sources = tuple(translate(source, spec, probes) for source in self.sources)
         ready = replace(self, sources=sources, spec=spec, tried=True)
         for source in ready.sources:
             check_source(source, ready.experts, probes)
@@ -102,14 +108,7 @@ class SourceLibrary:
             )
         if not self.tried:
             return self.for_target(self.spec).experts
-        return Experts(
-            stack_alike([source.policy for source in self.sources]),
-            stack_alike([(source.dynamics, source.kernel) for source in self.sources]),
-            plain_encoder(self.spec.observation)
-            if self.encoder is None
-            else self.encoder,
-            self.spec,
-        )
+        return experts_of(self.sources, self.spec, self.encoder)
 
     def advise(self, obs: Observation) -> Float[Array, "n advice"]:
         """Every source's advice in one state."""
@@ -155,15 +154,12 @@ def kinds_of(domain: Any) -> tuple[type, ...]:
     return KINDS if known is None else KINDS + known.kinds
 
 
-def plain_encoder(space: Space) -> AbstractEncoder:
-    """Vectors as they are; the index of a state as a unit vector."""
-    return OneHot(space.n) if isinstance(space, Discrete) else Identity()
-
-
 def library_record(
     library: SourceLibrary, arrays: dict[str, np.ndarray]
 ) -> dict[str, Any]:
     """Describe a library; its arrays are added to `arrays`."""
+    if not library.tried:
+        library = library.for_target(library.experts.spec)
     try:
         records = [
             {
@@ -176,7 +172,9 @@ def library_record(
         ]
         encoder = to_record(library.experts.encoder, "encoder", arrays)
     except RecordError as error:
-        raise SourceError(f"the library cannot be saved: {error}") from None
+        maps = any(part in error.field for part in (".observe", ".act", ".ask"))
+        hint = f". {SAVED_MAPS}" if maps else ""
+        raise SourceError(f"the library cannot be saved: {error}{hint}") from None
     spec = _spec_record(library.experts.spec)
     return {"spec": spec, "encoder": encoder, "sources": records}
 

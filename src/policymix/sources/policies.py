@@ -88,6 +88,17 @@ class SquashedPolicy(eqx.Module):
         return self.low + 0.5 * (jnp.tanh(output) + 1.0) * (self.high - self.low)
 
 
+def probabilities_of(advice: Array, num_actions: int) -> Float[Array, " actions"]:
+    """Advice about numbered actions: probabilities, or an index that becomes one-hot.
+
+    An action that does not exist becomes NaN, which is noticed.
+    """
+    if advice.ndim:
+        return advice.astype(float)
+    chosen = jnp.arange(num_actions) == advice
+    return jnp.where(jnp.any(chosen), chosen.astype(float), jnp.nan)
+
+
 def policy_of(policy: Callable) -> Policy:
     """The most probable action for many observations at once, on the host."""
     return lambda obs: np.asarray(_most_probable(policy, obs))

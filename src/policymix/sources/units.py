@@ -6,7 +6,6 @@ data that models were fitted to, or else from what the sources imagine.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -15,12 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from policymix.core.encoders import OneHot, Standardise, standardise
-from policymix.core.types import Discrete, Observation, Space, TaskSpec
+from policymix.core.encoders import Standardise, standardise
+from policymix.core.types import Discrete, Observation, Space
 from policymix.sources.adapt import some_actions
 from policymix.sources.dynamics import LogDensity, NetworkDynamics
 from policymix.sources.experts import Experts, SourceTask
-from policymix.sources.library import SourceLibrary
+from policymix.sources.foreign import is_foreign
 
 DEPTH = 32
 """Steps that a source imagines from each start."""
@@ -32,25 +31,6 @@ FAR = 1e9
 """The same for a component that is constant near the start."""
 TAIL = 0.01
 """Share of the lowest and of the highest values that do not count."""
-
-
-def prepare_sources(
-    sources: SourceLibrary, spec: TaskSpec, probes: Array
-) -> SourceLibrary:
-    """Sources tried on a target, its observations brought to like units.
-
-    Args:
-        sources: as the user has them.
-        spec: spaces of the target.
-        probes: some of its observations.
-    """
-    if sources.encoder is None and isinstance(spec.observation, Discrete):
-        sources = replace(sources, encoder=OneHot(spec.observation.n))
-    library = sources.for_target(spec, probes)
-    if library.encoder is not None:
-        return library
-    scale = measure_scale(library.sources, library.experts, probes)
-    return replace(library, encoder=scale)
 
 
 def measure_scale(
@@ -73,7 +53,9 @@ def measure_scale(
         return pool(units)
     imagined = [np.asarray(starts)]
     for source in sources:
-        if not isinstance(source.dynamics, LogDensity):
+        if not isinstance(source.dynamics, LogDensity) and not is_foreign(
+            source.dynamics
+        ):
             imagined += imagine(source, experts, starts)
     rows = np.concatenate(imagined)
     low, high = np.quantile(rows, [TAIL, 1 - TAIL], axis=0)

@@ -7,7 +7,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from policymix.core.encoders import standardise
 from policymix.core.errors import DomainError, PolicymixError
+from policymix.core.types import Box, Discrete
 from policymix.environments.base import Family
 from policymix.environments.copies import copies_of
 from policymix.environments.domain import Domain, RightSource
@@ -15,9 +17,13 @@ from policymix.environments.episodes import Sampled, collect, taking_turns
 from policymix.environments.finite import FiniteDomain
 from policymix.environments.registry import domain_names, find_domain, known_domain
 from policymix.environments.targets import first_observations, own_variant
+from policymix.sources.foreign import is_foreign
 from policymix.sources.library import SourceLibrary, read_library_folder
 from policymix.sources.policies import policy_of
-from policymix.sources.units import prepare_sources
+from policymix.sources.prepare import prepare_sources
+
+LED_STEPS = 512
+"""Of a target whose units no source knows."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,8 @@ class TransferTask:
 def prepare(task: TransferTask) -> TransferTask:
     """Look at the target, try every source on it, bring observations to like units.
 
-    A few random steps of the target are played. What is wrong with a target or a source
+    A few random steps of the target are played, and 512 that the sources lead if all of
+    them speak another language than the target. What is wrong with a target or a source
     is said here. A task that was prepared before comes back as it is.
     """
     if isinstance(task.target, Domain) and task.sources.tried:
@@ -80,7 +87,20 @@ def prepare(task: TransferTask) -> TransferTask:
         sources = replace(sources, encoder=domain.encoder)
     probes = jnp.asarray(first_observations(domain.target))
     ready = prepare_sources(sources, domain.spec(), probes)
+    if sources.encoder is None and _speak_otherwise(ready):
+        led = explore(replace(task, target=domain, sources=ready), LED_STEPS)
+        ready = replace(ready, encoder=standardise(jnp.asarray(led.obs)))
     return replace(task, target=domain, sources=ready)
+
+
+def _speak_otherwise(library: SourceLibrary) -> bool:
+    """Whether no source predicts what the target observes, so that none has its units.
+
+    They are then measured on the target, where its sources lead.
+    """
+    spec = library.experts.spec
+    measurable = isinstance(spec.observation, Box) and isinstance(spec.action, Discrete)
+    return measurable and all(is_foreign(each.dynamics) for each in library.sources)
 
 
 def domain_of(target: Any, horizon: int) -> Domain:

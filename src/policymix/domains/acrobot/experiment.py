@@ -19,7 +19,7 @@ from policymix.environments.domain import Domain
 from policymix.environments.study import Study
 from policymix.environments.targets import first_observations
 from policymix.sources.library import SourceLibrary
-from policymix.sources.units import prepare_sources
+from policymix.sources.prepare import prepare_sources
 
 STUDY = Study(
     title="Acrobot",

@@ -48,6 +48,7 @@ UNFIT = {
     "MultiDiscrete": spaces.MultiDiscrete([2, 3]),
     "MultiBinary": spaces.MultiBinary(4),
     "Text": spaces.Text(3),
+    "Sequence": spaces.Sequence(VECTOR),
 }
 
 
@@ -56,7 +57,12 @@ UNFIT = {
     ("part", "remedy"), [("observation", FLATTEN), ("action", NUMBER)]
 )
 def test_other_spaces_are_named_with_a_remedy(name, part, remedy):
-    words = rf"^mine: its {part}_space is a {name} space, not Box or Discrete.*{remedy}"
+    if (name, part) == ("Sequence", "observation"):
+        remedy = r"always has the same length"
+    words = (
+        rf"^mine: its {part}_space is a {name} space, not Box or Discrete.*{remedy}.*"
+        r"Other spaces. in docs/own\.md"
+    )
     with pytest.raises(DomainError, match=words):
         spec_of_spaces(world(**{part: UNFIT[name]}), "mine")
 
@@ -68,6 +74,21 @@ def test_other_spaces_are_named_with_a_remedy(name, part, remedy):
 def test_a_box_has_one_axis(shape, part, remedy):
     with pytest.raises(DomainError, match=rf"mine: .*one axis is needed.*{remedy}"):
         spec_of_spaces(world(**{part: spaces.Box(0, 1, shape)}), "mine")
+
+
+@pytest.mark.parametrize(
+    ("space", "count"),
+    [(spaces.MultiDiscrete([2, 3, 4]), 24), (spaces.MultiBinary(5), 32)],
+)
+def test_combinations_are_counted(space, count):
+    with pytest.raises(DomainError, match=f"numbers its {count} combinations"):
+        spec_of_spaces(world(action=space), "mine")
+
+
+def test_images_are_said_to_be_large():
+    screen = spaces.Box(0, 255, (96, 96, 3), np.uint8)
+    with pytest.raises(DomainError, match=r"27,648 numbers.*no convolutions.*encoder"):
+        spec_of_spaces(world(screen), "mine")
 
 
 @pytest.mark.parametrize("part", ["observation", "action"])

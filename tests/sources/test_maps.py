@@ -48,7 +48,7 @@ def sliding(obs, action):
     return obs + 0.1 * (action - 1.0) * jnp.array([1.0, 2.0])
 
 
-def ready(*sources, spec=PLANE, encoder=None, rows=ROWS) -> Any:
+def ready(*sources, spec=PLANE, encoder=None, rows: Any = ROWS) -> Any:
     return SourceLibrary(sources, encoder=encoder).for_target(spec, jnp.asarray(rows))
 
 
@@ -292,7 +292,7 @@ def test_both_loops_learn_from_a_source_of_another_language(target):
         act=[1, 0],
     )
     task = prepare(TransferTask(target, SourceLibrary([source]), horizon=20))
-    assert len(task.sources.encoder(jnp.zeros(2))) == 2
+    assert task.sources.experts.encoder(jnp.zeros(2)).shape == (2,)
     step = jnp.array([0.3, 1.0]), jnp.array(0), jnp.array([0.05, 1.0])
     exact, off = (
         task.sources.log_likelihoods(step[0], jnp.array(action), step[2])[0]

@@ -10,12 +10,26 @@ from policymix.core.types import Box, Discrete, Space, TaskSpec
 
 UNBOUNDED = 1e30
 """Bounds beyond this stand for infinity: Gymnasium's CartPole writes 3.4e38."""
+READ_ON = '("Other spaces" in docs/own.md)'
+FLATTEN = "Wrap the environment in gymnasium.wrappers.FlattenObservation, which makes"
 REMEDIES = {
-    "observation_space": "Wrap the environment in "
-    "gymnasium.wrappers.FlattenObservation, which makes one vector of it",
+    "observation_space": f"{FLATTEN} one vector of it",
     "action_space": "Wrap the environment in a gymnasium.ActionWrapper that numbers "
     "the actions (Discrete) or joins them in one vector (Box)",
 }
+IMAGE = (
+    f"{FLATTEN} one vector of {{count:,}} numbers of it. Networks here have no "
+    "convolutions: where these are more than some hundreds, let a gymnasium."
+    "ObservationWrapper return what an encoder of yours makes of the image"
+)
+NUMBERED = (
+    "Wrap the environment in a gymnasium.ActionWrapper that numbers its {count:,} "
+    "combinations (Discrete), for instance by np.unravel_index"
+)
+UNSIZED = (
+    "Its size is not fixed: let a gymnasium.ObservationWrapper return a vector that "
+    "always has the same length"
+)
 
 
 def spec_of_spaces(environment: Any, name: str) -> TaskSpec:
@@ -33,10 +47,29 @@ def spec_of_spaces(environment: Any, name: str) -> TaskSpec:
             "environment. Give an environment, its id, or a function that makes one"
         )
     observation, action = (
-        our_space(getattr(environment, part), f"{name}: its {part}", REMEDIES[part])
+        our_space(
+            getattr(environment, part),
+            f"{name}: its {part}",
+            remedy_for(getattr(environment, part), part),
+        )
         for part in parts
     )
     return TaskSpec(observation, action)
+
+
+def remedy_for(space: Any, part: str) -> str:
+    """What can be done about a space that is neither a vector nor a number."""
+    remedy = REMEDIES[part]
+    if part == "observation_space":
+        if isinstance(space, spaces.Box) and len(space.shape) > 1:
+            remedy = IMAGE.format(count=int(np.prod(space.shape)))
+        elif isinstance(space, spaces.Space) and not space.is_np_flattenable:
+            remedy = UNSIZED
+    elif isinstance(space, spaces.MultiDiscrete):
+        remedy = NUMBERED.format(count=int(np.prod(space.nvec)))
+    elif isinstance(space, spaces.MultiBinary):
+        remedy = NUMBERED.format(count=2 ** int(np.prod(space.shape)))
+    return f"{remedy} {READ_ON}"
 
 
 def our_space(space: Any, where: str, remedy: str) -> Space:

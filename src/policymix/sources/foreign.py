@@ -137,10 +137,9 @@ class ForeignDynamics(eqx.Module):
             still = kernel.at(jnp.linalg.norm(units(after) - units(before)), size)
             return jnp.where(known, share * self.dynamics(before, own, after), still)
         error = units(after) - units(self(obs, action))
-        covered = isinstance(self.dynamics, AbstractCovered)
-        radius = (
-            self.dynamics.miss(error, before) if covered else jnp.linalg.norm(error)
-        )
+        radius = jnp.linalg.norm(error)
+        if isinstance(self.dynamics, AbstractCovered):
+            radius = self.dynamics.miss(error, before)
         return kernel.at(math.sqrt(share) * radius, size)
 
     def _asked(self, action: Action) -> tuple[Array, Array]:

@@ -11,14 +11,16 @@ from policymix.core.types import Box, Discrete, Space, TaskSpec
 UNBOUNDED = 1e30
 """Bounds beyond this stand for infinity: Gymnasium's CartPole writes 3.4e38."""
 READ_ON = '("Other spaces" in docs/own.md)'
-FLATTEN = "Wrap the environment in gymnasium.wrappers.FlattenObservation, which makes"
+FLATTENING = (
+    "Wrap the environment in gymnasium.wrappers.FlattenObservation, which makes"
+)
 REMEDIES = {
-    "observation_space": f"{FLATTEN} one vector of it",
+    "observation_space": f"{FLATTENING} one vector of it",
     "action_space": "Wrap the environment in a gymnasium.ActionWrapper that numbers "
     "the actions (Discrete) or joins them in one vector (Box)",
 }
 IMAGE = (
-    f"{FLATTEN} one vector of {{count:,}} numbers of it. Networks here have no "
+    f"{FLATTENING} one vector of {{count:,}} numbers of it. Networks here have no "
     "convolutions: where these are more than some hundreds, let a gymnasium."
     "ObservationWrapper return what an encoder of yours makes of the image"
 )

@@ -15,6 +15,7 @@ from policymix.environments.copies import copies_of
 from policymix.environments.domain import Domain, RightSource
 from policymix.environments.episodes import Sampled, collect, taking_turns
 from policymix.environments.finite import FiniteDomain
+from policymix.environments.own_code import is_own_code, own_value
 from policymix.environments.registry import domain_names, find_domain, known_domain
 from policymix.environments.targets import first_observations, own_variant
 from policymix.sources.foreign import is_foreign
@@ -121,7 +122,15 @@ def domain_of(target: Any, horizon: int) -> Domain:
 
 
 def load_task(place: str | Path) -> TransferTask:
-    """A domain by name with its shipped sources, or the folder of a library."""
+    """A domain by name with its shipped sources, a library's folder, or your own code.
+
+    Args:
+        place: a domain's name; a folder that `SourceLibrary.save` wrote; a Python file
+            that defines `task`, or `my_task.py:name`, or `module:name`. A function of
+            that name is called for the task.
+    """
+    if str(place) not in domain_names() and is_own_code(str(place)):
+        return own_task(str(place))
     if str(place) not in domain_names() and Path(place).exists():
         library, facts = read_library_folder(Path(place))
         domain = find_domain(str(facts.get("domain")))
@@ -140,6 +149,17 @@ def load_task(place: str | Path) -> TransferTask:
     if domain.alter is not None:
         library = domain.alter(library)
     return TransferTask(domain, library, facts)
+
+
+def own_task(place: str) -> TransferTask:
+    """The task that a user's own file or module defines."""
+    task = own_value(place, "task")
+    if isinstance(task, TransferTask):
+        return task
+    raise DomainError(
+        f"{place} defines a {type(task).__name__}, no transfer task. Write "
+        "task = policymix.TransferTask(target, sources) in it"
+    )
 
 
 def fitting(

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from policymix.methods.method import Method as Method
     from policymix.methods.recipes import register_method as register_method
     from policymix.methods.trust import AbstractTrust as AbstractTrust
+    from policymix.reports.compare import Comparison as Comparison
+    from policymix.reports.compare import compare as compare
     from policymix.sources import dynamics as dynamics
     from policymix.sources import policies as policies
     from policymix.sources.dynamics import LogDensity as LogDensity

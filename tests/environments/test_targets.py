@@ -59,6 +59,7 @@ def maze():
         (Line, "Line"),
         (make_line, "make_line"),
         (lambda: Line(), "target"),
+        (lambda: gymnasium.make("CartPole-v1"), "CartPole-v1"),
         (LONG, "Corridor"),
     ],
 )

@@ -49,6 +49,18 @@ class Paths:
 
 
 View: TypeAlias = Plane | Cells | Paths
+"""What a domain may ask for."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """States that training visited, drawn by two of their numbers: for own tasks."""
+
+    labels: tuple[str, ...]
+    """Of all numbers of a state."""
+    axes: tuple[int, int]
+    """Across and up: which of them are drawn at first."""
+
 
 REUSES = (0.85, 0.9, 0.95, 0.99, 0.995)
 REUSE_SWEEPS = {"mapse": ("mapse_reuse", REUSES), "ucb": ("ucb_reuse", REUSES)}

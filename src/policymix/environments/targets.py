@@ -17,6 +17,8 @@ from policymix.environments.copies import DomainTasks, Variant
 EPISODES, STEPS = 8, 8
 """Of the target, at random, to try sources on before anything is trained."""
 PROBE_RESET_SEED = 8_000_000
+UNNAMED = "target"
+"""What a target is called whose function and environment have no name."""
 
 
 def own_variant(target: Any, horizon: int) -> tuple[Variant, str]:
@@ -49,6 +51,8 @@ def own_variant(target: Any, horizon: int) -> tuple[Variant, str]:
             f"{name} makes the same environment every time, and trials and tests need "
             "copies. Give a function that makes a new one"
         )
+    if name == UNNAMED and environment.spec is not None:
+        name = environment.spec.id
     limited = limit_of(environment) is not None
     environment.close()
     other.close()
@@ -62,7 +66,7 @@ def _maker(target: Any) -> tuple[Callable[[], Any], str]:
         return _copier(target), _name_of(target)
     if callable(target):
         name = getattr(target, "__name__", type(target).__name__)
-        return target, "target" if name in ("<lambda>", "partial") else name
+        return target, UNNAMED if name in ("<lambda>", "partial") else name
     raise DomainError(
         f"the target is a {type(target).__name__}. Give a Gymnasium environment, its "
         "id, or a function that makes one"

@@ -76,9 +76,7 @@ def keep_note(out: Path, facts: dict[str, Any]) -> None:
     """Write down what the folder is for, or make sure that it is for the same."""
     path = out / NOTE
     if not path.exists():
-        path.with_name(f".{NOTE}.new").unlink(missing_ok=True)
-        check_new(out)
-        write_file(path, canonical({"format": FORMAT, **facts}))
+        write_note(out, facts)
         return
     found = json_of(path)
     for name in ("seed", "quick"):
@@ -90,6 +88,15 @@ def keep_note(out: Path, facts: dict[str, Any]) -> None:
                 f"{was!r}, but {facts[name]!r} was asked for",
                 "Choose another folder for --out",
             )
+
+
+def write_note(out: Path, facts: dict[str, Any]) -> None:
+    """Write down what a folder is for; one that has no note must be empty."""
+    path = out / NOTE
+    if not path.exists():
+        path.with_name(f".{NOTE}.new").unlink(missing_ok=True)
+        check_new(out)
+    write_file(path, canonical({"format": FORMAT, **facts}))
 
 
 def command_of(place: Path) -> str:

@@ -111,19 +111,27 @@ def snapshot_files(task: TransferTask, looks: Sequence[Look]) -> dict[str, bytes
     """The files of a snapshots folder; none without looks."""
     if not looks:
         return {}
-    arrays = {
+    arrays = stacked(looks)
+    steps = [look.step for look in looks]
+    return pack(FORMAT, VERSION, snapshot_facts(task, steps, arrays), arrays)
+
+
+def stacked(looks: Sequence[Look]) -> Arrays:
+    """All moments together: their axis is the first."""
+    return {
         name: np.stack([look.arrays[name] for look in looks])
         for name in looks[0].arrays
     }
+
+
+def snapshot_facts(
+    task: TransferTask, steps: Sequence[int], arrays: Arrays
+) -> dict[str, Any]:
+    """What the arrays are about."""
     names = list(task.sources.names)
     if "weights" in arrays and arrays["weights"].shape[-1] > len(names):
         names.append(OWN_MODEL)
-    facts = {
-        "domain": task.domain.name,
-        "sources": names,
-        "steps": [look.step for look in looks],
-    }
-    return pack(FORMAT, VERSION, facts, arrays)
+    return {"domain": task.domain.name, "sources": names, "steps": list(steps)}
 
 
 def read_snapshots(folder: Path) -> tuple[dict[str, Any], Arrays]:

@@ -2,26 +2,33 @@
 
 from typing import Any
 
-from policymix.environments.study import Axis, Cells, Paths, Plane
+from policymix.environments.study import Axis, Cells, Paths, Plane, Points
 from policymix.reports.lines import numbers
 from policymix.reports.palette import SOURCE_COLOURS
 from policymix.reports.results import Results, Seen
 
+ROW_BY_ROW = "Every cell is a state; they are numbered row by row."
+
 
 def belief_of(results: Results) -> dict[str, Any] | None:
     """What the scrubber shows."""
-    seen, view = results.seen.get("mars"), results.study.view
-    if seen is None or "weights" not in seen.arrays or view is None:
+    method, view = results.believer, results.view
+    if method is None or view is None:
+        return None
+    seen = results.seen[method]
+    if "weights" not in seen.arrays:
         return None
     sources = [
         {"name": name, "colour": SOURCE_COLOURS[place % len(SOURCE_COLOURS)]}
         for place, name in enumerate(seen.sources)
     ]
-    common = {"method": "mars", "trial": 0, "sources": sources, "steps": seen.steps}
+    common = {"method": method, "trial": 0, "sources": sources, "steps": seen.steps}
     if isinstance(view, Cells):
         return common | cell_data(view, seen)
     if isinstance(view, Plane):
         return common | plane_data(view, seen)
+    if isinstance(view, Points):
+        return common | point_data(view, seen)
     return common | path_data(view, seen)
 
 
@@ -31,6 +38,7 @@ def cell_data(view: Cells, seen: Seen) -> dict[str, Any]:
     rows, columns = walls.shape
     return {
         "kind": "cells",
+        "hint": "○ start, ☆ goal, ■ wall" if view.start() >= 0 else ROW_BY_ROW,
         "rows": rows,
         "columns": columns,
         "walls": walls.astype(int).ravel().tolist(),
@@ -48,6 +56,7 @@ def plane_data(view: Plane, seen: Seen) -> dict[str, Any]:
 
     return {
         "kind": "plane",
+        "hint": "",
         "x": side(view.x),
         "y": side(view.y),
         "weights": seen.arrays["weights"].tolist(),
@@ -64,6 +73,7 @@ def path_data(view: Paths, seen: Seen) -> dict[str, Any]:
     moments = zip(seen.arrays["places"], seen.arrays["weights"], strict=True)
     return {
         "kind": "paths",
+        "hint": "○ start, ◇ end, ▁ ground",
         "x": side(view.x),
         "y": side(view.y),
         "paths": [
@@ -78,4 +88,19 @@ def path_data(view: Paths, seen: Seen) -> dict[str, Any]:
             for moment in moments
         ],
         "scores": numbers(seen.arrays["scores"]),
+    }
+
+
+def point_data(view: Points, seen: Seen) -> dict[str, Any]:
+    """States that were visited; the reader chooses two of their numbers."""
+    states = seen.arrays["visited"].reshape(-1, len(view.labels))
+    return {
+        "kind": "points",
+        "hint": "Every square is a state that training visited.",
+        "labels": list(view.labels),
+        "x": {"label": view.labels[view.axes[0]]},
+        "y": {"label": view.labels[view.axes[1]]},
+        "axes": list(view.axes),
+        "states": numbers(states),
+        "weights": seen.arrays["weights"].tolist(),
     }

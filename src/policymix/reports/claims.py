@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from policymix.reports.analysis import ends, scale_of, scores_of
+from policymix.reports.answers import answers
 from policymix.reports.promises import PROMISES, like_twin, stays_solved
 from policymix.reports.results import Results, kind_of
 from policymix.reports.statistics import Interval, interval, mean, samples_to
@@ -160,6 +161,8 @@ def unasked(results: Results, everything: Sequence[Results] = ()) -> str:
 def considered(results: Results, everything: Sequence[Results]) -> list[Verdict]:
     """Every claim, run or not."""
     study = results.study
+    if results.own:
+        return answers(results)
     verdicts = []
     if not study.methods:
         verdicts += [trusts_the_right_source(results)] * bool(study.truth)
@@ -184,7 +187,7 @@ def questions(everything: Sequence[Results]) -> list[Verdict]:
 
     None is asked where only some of them are compared, or where nothing was run.
     """
-    everything = [results for results in everything if not results.study.methods]
+    everything = [r for r in everything if not (r.study.methods or r.own)]
     asked = {
         "Does the mixture learn which source is relevant where?": (
             trusts_the_right_source

@@ -7,8 +7,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
-from policymix.environments.study import Cells, Paths, Plane
+from policymix.environments.study import Cells, Paths, Plane, Points
 from policymix.reports.figures import thousands
 from policymix.reports.palette import SOURCE_COLOURS
 from policymix.reports.results import Results, Seen
@@ -16,17 +17,24 @@ from policymix.reports.results import Results, Seen
 Size = tuple[float, float]
 PERCENT = Normalize(0, 100)
 BAR = ScalarMappable(PERCENT, "cividis")
+MOST_COLUMNS = 7
+"""Moments of a figure, where nobody has chosen some."""
 
 
-def mixture(results: Results, method: str = "mars") -> Figure:
+def mixture(results: Results) -> Figure:
     """Figure 3 of the paper for one domain: columns are moments."""
-    seen, view = results.seen[method], results.study.view
-    wanted = results.study.shown or seen.steps
+    method, view = results.believer, results.view
+    assert method is not None, f"{results.domain} has no mixture to draw"
+    seen = results.seen[method]
+    stride = -(-len(seen.steps) // MOST_COLUMNS)
+    wanted = results.study.shown or seen.steps[::-stride]
     times = [place for place, time in enumerate(seen.steps) if time in wanted]
     if isinstance(view, Cells):
         figure = cells(view, seen, times)
     elif isinstance(view, Plane):
         figure = plane(view, seen, times)
+    elif isinstance(view, Points):
+        figure = points(view, seen, times)
     else:
         assert isinstance(view, Paths), f"{results.domain} has nothing to draw"
         figure = paths(view, seen, times)
@@ -96,6 +104,26 @@ def plane(sides: Plane, seen: Seen, places: list[int]) -> Figure:
                 axes.set(xticks=sides.x.ticks)
                 axes.set_xlabel(sides.x.label, fontsize=8.5)
     figure.colorbar(BAR, ax=panels, shrink=0.8, label=f"weight a(s), %{sides.note}")
+    return figure
+
+
+def points(view: Points, seen: Seen, places: list[int]) -> Figure:
+    """Visited states, a row for each source."""
+    figure, panels = grid_of(len(seen.sources), len(places), (1.5, 1.2))
+    states = seen.arrays["visited"].reshape(-1, len(view.labels))
+    across, up = (states[:, axis] for axis in view.axes)
+    for column, place in enumerate(places):
+        heading(panels[0, column], seen, place)
+        for row, name in enumerate(seen.sources):
+            axes, weights = panels[row, column], seen.arrays["weights"][place, :, row]
+            axes.scatter(across, up, 4, weights, norm=PERCENT, cmap="cividis", lw=0)
+            if column == 0:
+                axes.yaxis.set_major_locator(MaxNLocator(3))
+                axes.set_ylabel(f"{name}\n{view.labels[view.axes[1]]}", fontsize=8.5)
+            if row == len(seen.sources) - 1:
+                axes.xaxis.set_major_locator(MaxNLocator(3))
+                axes.set_xlabel(view.labels[view.axes[0]], fontsize=8.5)
+    figure.colorbar(BAR, ax=panels, shrink=0.8, label="weight a(s), %")
     return figure
 
 

@@ -80,7 +80,7 @@ def draw_all(results: Results, folder: Path) -> list[tuple[str, str]]:
         ("Learning curves (figure 2)", "curves", lambda: figures.curves(results)),
         ("Areas and profiles", "summary", lambda: figures.summary(results)),
     ]
-    if "mars" in results.seen and results.study.view is not None:
+    if results.view is not None and results.believer is not None:
         wanted.append(
             ("The mixture (figure 3)", "mixture", lambda: maps.mixture(results))
         )
@@ -96,7 +96,7 @@ def draw_all(results: Results, folder: Path) -> list[tuple[str, str]]:
         )
     return [
         (
-            title,
+            title.partition(" (figure")[0] if results.own else title,
             f"{FIGURES}/{figures.write_figure(folder, f'{name}-{part}', make).name}",
         )
         for title, part, make in wanted
@@ -181,7 +181,7 @@ def settings_table(results: Results) -> list[dict[str, str]]:
             "paper": "–" if row.paper is None else str(row.paper),
             "origin": row.origin,
         }
-        for row in explain(results.domain, settings)
+        for row in explain("" if results.own else results.domain, settings)
     ]
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.settings import Settings
 from policymix.environments.registry import known_domain
-from policymix.environments.study import Study
+from policymix.environments.study import Points, Study, View
 from policymix.experiments.plans import CONTEXTLESS, FORMS, YARDSTICKS
 from policymix.experiments.snapshots import read_snapshots
+from policymix.experiments.visited import view_of
 from policymix.storage.records import LATER
 from policymix.storage.runs import FACTS, Curve, Run, find_runs, read_run
 
@@ -22,11 +23,16 @@ SHARED = ("measure", "better", "seed", "trials", "sources")
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of a method's mixture; the first axis of each array is time."""
+    """What was seen of a method's mixture; the first axis of each array is time.
+
+    Only of the states that an own task "visited" it is not.
+    """
 
     steps: tuple[int, ...]
     sources: tuple[str, ...]
     arrays: dict[str, np.ndarray]
+    view: View | Points | None = None
+    """How an own task's mixture is drawn; a domain's `Study` says it of the others."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,25 @@ class Results:
     @property
     def study(self) -> Study:
         """How the domain is studied; the defaults where it is nobody's but a user's."""
-        known = known_domain(self.domain)
+        known = None if self.own else known_domain(self.domain)
         return Study(title=self.domain) if known is None else known.study
+
+    @property
+    def own(self) -> bool:
+        """Whether the target is the user's own: nobody has claimed anything of it."""
+        return bool(self.facts.get("own"))
+
+    @property
+    def believer(self) -> str | None:
+        """The method whose mixture is shown: mars, or the first that has one."""
+        seen = [name for name in self.curves if name in self.seen]
+        return "mars" if "mars" in seen else next(iter(seen), None)
+
+    @property
+    def view(self) -> View | Points | None:
+        """How its mixture is drawn."""
+        method = self.believer
+        return self.study.view or (self.seen[method].view if method else None)
 
     @property
     def title(self) -> str:
@@ -103,7 +126,8 @@ def put_together(domain: str, runs: Sequence[Run]) -> Results:
             if run.has_snapshots:
                 facts, arrays = read_snapshots(run.folder)
                 steps, sources = tuple(facts["steps"]), tuple(facts["sources"])
-                seen[method] = Seen(steps, sources, arrays)
+                view = view_of(facts.get("view"))
+                seen[method] = Seen(steps, sources, arrays, view)
     if not curves:
         raise PolicymixError(
             f"{runs[0].folder} has nothing to report on {domain}: no method with the "

@@ -85,7 +85,7 @@ def absent(results: Results, claim: str, *names: str) -> Verdict | None:
     return Verdict(claim, "not run", ", ".join(missing)) if missing else None
 
 
-def compare(
+def contrast(
     results: Results,
     ours: str,
     theirs: str,
@@ -158,7 +158,7 @@ def nearest(
     }
     answers: dict[str, Answer] = {n: judge(gains[n], short) for n in rivals}
     first = min(gains, key=lambda name: float(gains[name].estimate))
-    text = compare(results, ours, first, gains[first], at_end, alone)
+    text = contrast(results, ours, first, gains[first], at_end, alone)
     if len(rivals) > 1:
         text = f"The nearest is {first}: {text}"
         unbeaten = [name for name in rivals if answers[name] != "yes"]

@@ -57,6 +57,17 @@ def write_folder(path: Path, files: dict[str, bytes]) -> None:
         raise
 
 
+def replace_folder(path: Path, files: dict[str, bytes]) -> None:
+    """Write a folder in place of one that is there; a failure leaves the old one."""
+    new, old = (path.with_name(f".{path.name}.{age}") for age in ("new", "old"))
+    for rest in (new, old):
+        shutil.rmtree(rest, ignore_errors=True)
+    write_folder(new, files)
+    path.rename(old)
+    new.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def write_file(path: Path, content: bytes) -> None:
     """Write or replace one file; a reader sees the old or the new one, never half."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -50,7 +50,24 @@ function pathsScene({ x, y, paths }) {
   return { x, y, stride: 10, ground: 0, spots: (step) => paths[step].flatMap(line) };
 }
 
-const SCENES = { cells: cellsScene, plane: planeScene, paths: pathsScene };
+/** Visited states by two of their numbers, each a small square. */
+function pointsScene({ labels, axes, states, weights }) {
+  const side = (axis) => {
+    const [low, high] = extent(states.map((state) => state[axis]));
+    const size = (high - low || 1) / 60;
+    return { low: low - 2 * size, high: high + 2 * size, size };
+  };
+  const [x, y] = axes.map(side);
+  const spot = (here, i) => ({
+    at: axes.map((axis) => states[i][axis]),
+    size: [x.size, y.size],
+    weights: here,
+    label: axes.map((axis) => `${labels[axis]}: ${figure(states[i][axis])}`).join("; "),
+  });
+  return { x, y, stride: 10, spots: (step) => weights[step].map(spot) };
+}
+
+const SCENES = { cells: cellsScene, plane: planeScene, paths: pathsScene, points: pointsScene };
 
 const trusting = (spots) => spots.filter(({ weights }) => weights && total(weights) > 0);
 
@@ -180,7 +197,15 @@ function buildBelief(section, belief) {
   if (belief.kind === "cells") show.plot.style.aspectRatio = scene.x.high / scene.y.high;
   update(show, { step: belief.steps.length - 1 });
   followPlaces(show);
-  mount(show.plot, () => beliefChart(show));
+  const build = mount(show.plot, () => beliefChart(show));
+  for (const input of panel.querySelectorAll("select"))
+    input.addEventListener("change", () => {
+      const side = Number(input.dataset.side);
+      const axes = show.axes.with(side, Number(input.value));
+      panel.querySelectorAll(".axis")[1 - side].textContent = belief.labels[input.value];
+      update(show, { axes, scene: pointsScene({ ...belief, axes }), place: null });
+      build();
+    });
 }
 
 /** Change what is shown, then say and draw it. */

@@ -1,0 +1,153 @@
+"""What the mixture of an own task believes, in states that training visited.
+
+A domain's `Study` says how its mixture is drawn. Of a user's task nobody has said it:
+the states are those of the replay, and the two numbers of a state by which they are
+drawn are those that tell best who is trusted.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from policymix.beliefs.belief import Belief
+from policymix.core.errors import PolicymixError
+from policymix.core.settings import Settings
+from policymix.core.types import Discrete, Space
+from policymix.environments.study import Cells, Points
+from policymix.experiments.snapshots import Arrays, percent
+from policymix.training.run import TrainingRun
+
+Over: TypeAlias = Sequence[int] | Mapping[str, int] | None
+"""Two numbers of an observation, by their places; with names, if they have some."""
+MOMENTS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75)
+"""Shares of the budget after which the mixture is looked at."""
+SHOWN_STATES, MOST_CELLS = 400, 4_096
+BINS = 6
+"""Of each number, when the most telling are looked for."""
+
+
+class Glance(NamedTuple):
+    """The beliefs of all trials at one moment."""
+
+    step: int
+    beliefs: tuple[Belief, ...]
+
+
+def glance_times(settings: Settings) -> tuple[int, ...]:
+    """When to look, early more often; the last look is at the end, without a stop.
+
+    Stops must not cut training into small chunks: all are multiples of a fifth of what
+    lies between tests and copies of the target network.
+    """
+    whole = math.gcd(settings.evaluate_every, settings.refresh_every)
+    grain = whole // 5 if whole % 5 == 0 else whole
+    times = {grain * math.ceil(share * settings.steps / grain) for share in MOMENTS}
+    return (0, *sorted(time for time in times if time < settings.steps))
+
+
+def visited_by(run: TrainingRun) -> np.ndarray:
+    """States of the first trial of a finished run, as far as its replay reaches."""
+    space = run.setup.spec.observation
+    rows = run.loop.rows[0][: min(run.settings.steps, run.plan.capacity)]
+    if isinstance(space, Discrete):
+        return rows[:, 0].astype(int)
+    return rows[:, : math.prod(space.shape)]
+
+
+def some_of(visited: np.ndarray) -> np.ndarray:
+    """States from all of the time that is remembered."""
+    places = np.linspace(0, len(visited) - 1, min(SHOWN_STATES, len(visited)))
+    return visited[places.astype(int)]
+
+
+def cells_of(space: Space) -> int | None:
+    """How many cells a map of all states has; None where they are too many."""
+    return space.n if isinstance(space, Discrete) and space.n <= MOST_CELLS else None
+
+
+def beliefs_seen(
+    glances: Sequence[Glance], space: Space, visited: np.ndarray
+) -> Arrays:
+    """The first trial's weights, and how far each trial trusts each source overall.
+
+    Args:
+        glances: at the beliefs.
+        space: of the observations.
+        visited: states, as many as there happen to be.
+    """
+    some, cells = some_of(visited), cells_of(space)
+    states = some if cells is None else np.arange(cells)
+    drawn = [glance.beliefs[0].weights_of(states) for glance in glances]
+    arrays = {"weights": percent(np.stack(drawn)), "visited": some}
+    return arrays | {"trust": trust_in(glances, some)}
+
+
+def trust_in(glances: Sequence[Glance], visited: np.ndarray) -> np.ndarray:
+    """Mean weights over visited states [moments, trials, sources]."""
+    means = [[b.weights_of(visited).mean(axis=0) for b in g.beliefs] for g in glances]
+    return np.array(means, np.float32)
+
+
+def view_facts(space: Space, arrays: Arrays, over: Over) -> dict[str, Any]:
+    """How the states are drawn, for the manifest; `view_of` reads it."""
+    cells = cells_of(space)
+    if cells is not None:
+        return {"cells": cells, "columns": math.ceil(math.sqrt(cells))}
+    size = math.prod(space.shape)
+    names = {place: name for name, place in chosen(over, size).items()}
+    labels = [names.get(i, f"observation[{i}]") for i in range(size)]
+    states = arrays["visited"].reshape(-1, size)
+    axes = list(names) or most_telling(states, arrays["weights"][-1])
+    return {"labels": labels, "axes": axes}
+
+
+def view_of(facts: Any) -> Points | Cells | None:
+    """What `view_facts` wrote."""
+    if not isinstance(facts, dict):
+        return None
+    if "labels" in facts:
+        across, up = facts["axes"]
+        return Points(tuple(map(str, facts["labels"])), (int(across), int(up)))
+    count, columns = int(facts["cells"]), int(facts["columns"])
+    places = np.arange(columns * math.ceil(count / columns)).reshape(-1, columns)
+    return Cells(lambda: places >= count, lambda: -1, lambda: -1)
+
+
+def chosen(over: Over, size: int) -> dict[str, int]:
+    """The two numbers that the user wants to see, by name; none if he leaves it."""
+    if over is None:
+        return {}
+    named = (
+        over if isinstance(over, Mapping) else {f"observation[{i}]": i for i in over}
+    )
+    if len(named) != 2 or not all(0 <= place < size for place in named.values()):
+        raise PolicymixError(
+            f"over={over!r}: give two different numbers of an observation, by their "
+            f'places 0 … {size - 1}, as in over=(0, 1) or over={{"x": 0, "speed": 1}}'
+        )
+    return dict(named)
+
+
+def most_telling(states: np.ndarray, weights: np.ndarray) -> list[int]:
+    """The number that says most about the weights, and the one that adds most to it."""
+    bins = np.stack([binned(column) for column in states.T], axis=1)
+    first = max(range(bins.shape[1]), key=lambda i: explained(bins[:, i], weights))
+    others = [i for i in range(bins.shape[1]) if i != first] or [first]
+    pairs = {i: explained(BINS * bins[:, first] + bins[:, i], weights) for i in others}
+    return sorted([first, max(pairs, key=lambda i: pairs[i])])
+
+
+def binned(values: np.ndarray) -> np.ndarray:
+    """Which of a few parts of like size a value belongs to."""
+    inner = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1])
+    return np.searchsorted(inner, values)
+
+
+def explained(groups: np.ndarray, weights: np.ndarray) -> float:
+    """Squared deviations of the weights that lie between groups, and not within."""
+    values = weights.astype(float)
+    middle = values.mean(axis=0)
+    parts = [values[groups == group] for group in np.unique(groups)]
+    return sum(len(p) * np.sum((p.mean(axis=0) - middle) ** 2) for p in parts)

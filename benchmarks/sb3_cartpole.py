@@ -1,7 +1,6 @@
-"""MARS and MAPSE in Stable-Baselines3's DQN and PPO against the plain learners.
+"""MARS and MAPSE in Stable-Baselines3's DQN against the plain learner.
 
     python benchmarks/sb3_cartpole.py --methods dqn mars mapse --seeds 0 1 2 3 4
-    python benchmarks/sb3_cartpole.py --methods ppo ppo-bonus ppo-lookback --steps 20000
     python benchmarks/sb3_cartpole.py --methods dqn mars --useless --steps 20000
     python benchmarks/sb3_cartpole.py --methods mars --unit 100
 
@@ -19,13 +18,12 @@ import gymnasium
 import numpy as np
 import torch
 from gymnasium.wrappers import TransformReward
-from stable_baselines3 import DQN, PPO
+from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
 import policymix as pm
-from policymix.bridges.stable_baselines3 import MapseDQN, MarsDQN, VecShapedReward
+from policymix.bridges.stable_baselines3 import MapseDQN, MarsDQN
 
 TARGET = "policymix/TransferCartPole-v0"
 OPTIONS: dict[str, Any] = {
@@ -38,14 +36,6 @@ OPTIONS: dict[str, Any] = {
     "target_update_interval": 500,
     "exploration_final_eps": 0.01,
     "policy_kwargs": {"net_arch": [40, 40]},
-    "device": "cpu",
-}
-
-PPO_OPTIONS: dict[str, Any] = {
-    "n_steps": 125,
-    "batch_size": 100,
-    "gamma": 0.98,
-    "learning_rate": 1e-3,
     "device": "cpu",
 }
 
@@ -134,24 +124,12 @@ def make(method: str, seed: int, arguments: Arguments) -> Any:
         return DQN("MlpPolicy", env, **options)
     shipped = pm.load_task("cartpole").sources
     sources = useless_sources() if arguments.useless else shipped
-    if method.startswith("ppo"):
-        return make_ppo(method, seed, sources, arguments.steps)
     if method == "mapse":
         return MapseDQN("MlpPolicy", env, sources, **options)
     form = method.removeprefix("mars").removeprefix("-")
     if form:
         options |= {"form": form, "scale": arguments.scale}
     return MarsDQN("MlpPolicy", env, sources, **options)
-
-
-def make_ppo(method: str, seed: int, sources: pm.SourceLibrary, steps: int) -> Any:
-    """PPO, as it is or with a shaped reward; a bonus falls to 0 in the end."""
-    env = make_vec_env(TARGET, 4, seed=seed)
-    form = method.removeprefix("ppo").removeprefix("-")
-    if form:
-        scale = (lambda step: max(0.0, 1.0 - step / steps)) if form == "bonus" else 1.0
-        env = VecShapedReward(env, sources, scale=scale, discount=0.98, form=form)  # pyright: ignore[reportArgumentType]
-    return PPO("MlpPolicy", env, seed=seed, **PPO_OPTIONS)
 
 
 @app.default

@@ -5,10 +5,16 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import torch
-from stable_baselines3 import DQN, SAC
+from stable_baselines3 import DQN, PPO, SAC
 
 from policymix.beliefs.potentials import potential
-from policymix.bridges.stable_baselines3 import MapseDQN, MapseSAC, MarsDQN, MarsSAC
+from policymix.bridges.stable_baselines3 import (
+    MapseDQN,
+    MapseSAC,
+    MarsDQN,
+    MarsPPO,
+    MarsSAC,
+)
 
 from support.slope import FAST, Slope, ready
 
@@ -23,7 +29,9 @@ OFF = {
 }
 DEEP = {**OFF, "target_update_interval": 10, "train_freq": 1}
 DEEP |= {"exploration_fraction": 0.8, "learning_rate": 1e-2}
-PLAIN = {MarsDQN: DQN, MapseDQN: DQN, MarsSAC: SAC, MapseSAC: SAC}
+ON = {"n_steps": 5, "batch_size": 5, "n_epochs": 2, "learning_rate": 1e-2}
+ON |= {"gamma": 0.9, "device": "cpu", "seed": 5}
+PLAIN = {MarsDQN: DQN, MapseDQN: DQN, MarsSAC: SAC, MapseSAC: SAC, MarsPPO: PPO}
 LEARNERS = [MarsDQN, MapseDQN, MarsSAC, MapseSAC]
 PLACES = np.array([[-0.8, 0.1], [-0.3, 0.2], [0.2, -0.5], [0.6, 0.9]], np.float32)
 
@@ -32,10 +40,11 @@ def is_continuous(kind):
     return PLAIN.get(kind, kind) is SAC
 
 
-def agent(kind, sources=None, env=None, **options) -> Any:
-    continuous = is_continuous(kind)
+def agent(kind, sources=None, env=None, continuous=None, **options) -> Any:
+    continuous = is_continuous(kind) if continuous is None else continuous
     env = Slope(continuous=continuous) if env is None else env
-    base = {**(OFF if continuous else DEEP), "policy_kwargs": {"net_arch": [8]}}
+    plain = ON if PLAIN.get(kind, kind) is PPO else OFF if continuous else DEEP
+    base = {**plain, "policy_kwargs": {"net_arch": [8]}}
     if kind in PLAIN:
         sources = ready(continuous) if sources is None else sources
         options = {"sources": sources, "transfer": FAST, **options}

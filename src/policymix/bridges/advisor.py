@@ -13,9 +13,10 @@ import numpy as np
 from jaxtyping import Array
 
 from policymix.beliefs.build import make_mixture
-from policymix.beliefs.mixture import Evidence, Metrics
+from policymix.beliefs.mixture import Metrics
 from policymix.bridges.compiled_advice import compile_advice
 from policymix.bridges.recall import Recall
+from policymix.bridges.ring import Ring
 from policymix.core.errors import PolicymixError, SourceError
 from policymix.core.kernels import Gaussian
 from policymix.core.settings import Settings
@@ -50,7 +51,7 @@ class Advisor:
         self._tell(_fitting(sources, spec, observations))
         self.state = self._told.init(jax.random.key(seed))
         self._rng = np.random.default_rng(seed)
-        self._rows = _Ring(spec, len(self.library), settings.capacity)
+        self._rows = Ring(spec, len(self.library), settings.capacity)
         self.metrics: Metrics | None = None
         self._trusted: Array | None = None
 
@@ -94,6 +95,16 @@ class Advisor:
         weights, advice = self._ask(obs)
         return weights[:, : advice.shape[1]], advice
 
+    def recalled(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights, the own model's among them, and advice, asked for once a state."""
+        rows = self._states(obs)
+        return np.asarray(self._told.weigh(self.state, rows)), self._recall(rows)
+
+    def seen(self, count: int) -> np.ndarray:
+        """Some of the latest observations, drawn with replacement."""
+        places = self._rng.integers(self._rows.filled, size=count)
+        return np.asarray(self._rows.at(places).obs)
+
     def potential(self, obs: np.ndarray) -> np.ndarray:
         """Φ(s, ·) for many observations, if actions are discrete."""
         rows = self._states(obs)
@@ -125,9 +136,7 @@ class Advisor:
         Of discrete actions the one of the highest Φ, else the most trusted source's.
         None is where the target's own model is trusted most.
         """
-        rows = self._states(obs)
-        weights = np.asarray(self._told.weigh(self.state, rows))
-        advice = self._recall(rows)
+        weights, advice = self.recalled(obs)
         sources = advice.shape[1]
         told = np.argmax(weights, axis=1) < sources
         if isinstance(self.spec.action, Discrete):
@@ -263,34 +272,3 @@ def _fitting(
 
 def _size(space: Space) -> int | tuple[int, ...]:
     return space.n if isinstance(space, Discrete) else space.shape
-
-
-class _Ring:
-    """The latest transitions, and what the sources said of them."""
-
-    def __init__(self, spec: TaskSpec, sources: int, capacity: int):
-        kinds = [
-            np.int32 if isinstance(space, Discrete) else np.float32
-            for space in (spec.observation, spec.action)
-        ]
-        self._parts = (
-            np.zeros((capacity, *spec.observation.shape), kinds[0]),
-            np.zeros((capacity, *spec.action.shape), kinds[1]),
-            np.zeros((capacity, *spec.observation.shape), kinds[0]),
-            np.zeros((capacity, sources), np.float32),
-        )
-        self._capacity, self._written = capacity, 0
-
-    @property
-    def filled(self) -> int:
-        return min(self._written, self._capacity)
-
-    def add(self, *rows: np.ndarray) -> None:
-        places = (self._written + np.arange(len(rows[0]))) % self._capacity
-        for part, values in zip(self._parts, rows, strict=True):
-            part[places] = values
-        self._written += len(rows[0])
-
-    def at(self, places: np.ndarray) -> Evidence:
-        parts: Any = (part[places] for part in self._parts)
-        return Evidence(*parts)

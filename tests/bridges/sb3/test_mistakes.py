@@ -13,6 +13,7 @@ from policymix.bridges.stable_baselines3 import (
     MapseDQN,
     MapseSAC,
     MarsDQN,
+    MarsPPO,
     VecShapedReward,
 )
 from policymix.core.errors import (
@@ -85,6 +86,16 @@ MISTAKES = {
         lambda: agent(MapseDQN).set_env(normalised()),
         PolicymixError,
         "norm_obs=False",
+    ),
+    "normalised observations of PPO": (
+        lambda: agent(MarsPPO, env=normalised()),
+        PolicymixError,
+        "norm_obs=False",
+    ),
+    "noise of the state": (
+        lambda: agent(MarsPPO, CONTINUOUS, continuous=True, use_sde=True),
+        PolicymixError,
+        "Leave use_sde out",
     ),
     "several steps": (
         lambda: agent(MarsDQN, n_steps=3),

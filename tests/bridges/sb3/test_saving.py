@@ -16,6 +16,7 @@ from policymix.bridges.stable_baselines3 import (
     MapseDQN,
     MapseSAC,
     MarsDQN,
+    MarsPPO,
     MarsSAC,
 )
 from policymix.core.errors import (
@@ -70,6 +71,7 @@ CASES = {
     "MarsSAC": (MarsSAC, CONTINUOUS, {}),
     "MarsSAC, explicit": (MarsSAC, CONTINUOUS, {"form": "explicit", "precision": 0.5}),
     "MapseSAC": (MapseSAC, CONTINUOUS, {}),
+    "MarsPPO": (MarsPPO, DISCRETE, {}),
 }
 
 
@@ -87,11 +89,16 @@ def test_a_saved_agent_comes_back_and_goes_on(case, tmp_path):
     np.testing.assert_array_equal(*weights)
     answers = [m.predict(PLACES, deterministic=True)[0] for m in (model, found)]
     np.testing.assert_array_equal(*answers)
-    if kind in (MarsDQN, MarsSAC):
+    if kind in (MarsDQN, MarsSAC, MarsPPO):
         options = {"deterministic": True, "advised": False}
         alone = [m.predict(PLACES, **options)[0] for m in (model, found)]
         np.testing.assert_array_equal(*alone)
         assert found.spread.value == model.spread.value
+    if kind is MarsPPO:
+        assert found.hold == model.hold
+        values = [m.policy.predict_values(tensor(PLACES)) for m in (model, found)]
+        torch.testing.assert_close(*values)
+    if kind in (MarsDQN, MarsSAC):
         assert found.contest.means() == model.contest.means()
     if kind is MarsDQN:
         assert found.guide.scale == model.guide.scale

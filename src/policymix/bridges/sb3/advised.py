@@ -1,4 +1,4 @@
-"""What Stable-Baselines3's off-policy learners need to be advised.
+"""What Stable-Baselines3's learners need to be advised.
 
 An advisor that learns as they do, figures for their log, and a place in their file.
 """
@@ -23,7 +23,7 @@ from policymix.sources.library import SourceLibrary
 from policymix.storage.folders import write_file
 
 try:
-    from stable_baselines3.common.base_class import maybe_make_env
+    from stable_baselines3.common.base_class import BaseAlgorithm, maybe_make_env
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 except ImportError as error:
@@ -33,7 +33,7 @@ ARRAYS, FACTS = "policymix.safetensors", "policymix.json"
 """What is added to the zip file that SB3 writes."""
 
 
-class Advised(OffPolicyAlgorithm):
+class Advised(BaseAlgorithm):
     """What all of these have in common: an advisor that learns as they do.
 
     Args:
@@ -70,12 +70,7 @@ class Advised(OffPolicyAlgorithm):
                 f"sources=library), also in {type(self).__name__}.load(path, sources="
                 "library), since sources are not in the file"
             )
-        if self.n_steps > 1:
-            raise PolicymixError(
-                f"n_steps is {self.n_steps}, but advice is given for single steps. "
-                "Leave n_steps at 1"
-            )
-        super()._setup_model()
+        super()._setup_model()  # pyright: ignore[reportAbstractUsage]
         starts = None if self.env is None else starts_of(self.env)
         spec = spec_of_spaces(self, "the target")
         seed = 0 if self.seed is None else self.seed
@@ -98,29 +93,23 @@ class Advised(OffPolicyAlgorithm):
         """Begin to count their returns: the raw and the shaped one, of each copy."""
         self._totals = np.zeros((2, self.n_envs))
 
-    def _store_transition(
+    def _take(
         self,
-        replay_buffer: Any,
-        buffer_action: np.ndarray,
+        actions: np.ndarray,
         new_obs: Any,
         reward: np.ndarray,
         dones: np.ndarray,
         infos: list[dict[str, Any]],
     ) -> None:
+        """Let the advisor know of a step: actions as the environment took them."""
         obs, next_obs = np.array(self._last_obs), np.array(new_obs)
         for place in np.flatnonzero(dones).tolist():
             final = infos[place].get("terminal_observation")
             next_obs[place] = next_obs[place] if final is None else final
-        discrete = isinstance(self.advisor.spec.action, Discrete)
-        scaled: Any = buffer_action
-        actions = scaled if discrete else self.policy.unscale_action(scaled)
         self.advisor.observe(obs, actions, next_obs)
         normalised = self._vec_normalize_env
         raw = reward if normalised is None else normalised.get_original_reward()
         self._count(np.asarray(raw), np.asarray(dones, bool), obs, actions)
-        super()._store_transition(
-            replay_buffer, buffer_action, new_obs, reward, dones, infos
-        )
 
     def _count(
         self, reward: np.ndarray, ended: np.ndarray, obs: np.ndarray, action: np.ndarray
@@ -132,10 +121,7 @@ class Advised(OffPolicyAlgorithm):
             self.logger.record_mean("transfer/raw_return", total)
         self._totals[:, ended] = 0.0
 
-    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
-        """Train the learner, and the mixture as often."""
-        self.advisor.learn(gradient_steps)
-        super().train(gradient_steps, batch_size)
+    def _log_advice(self) -> None:
         for tag, figure in self.advisor.figures().items():
             self.logger.record(tag, figure, unprinted(tag))
 
@@ -192,6 +178,41 @@ class Advised(OffPolicyAlgorithm):
         return model
 
 
+class AdvisedOffPolicy(Advised, OffPolicyAlgorithm):
+    """Those that learn from a replay; the mixture is trained as often as they are."""
+
+    def _setup_model(self) -> None:
+        if self.n_steps > 1:
+            raise PolicymixError(
+                f"n_steps is {self.n_steps}, but advice is given for single steps. "
+                "Leave n_steps at 1"
+            )
+        super()._setup_model()
+
+    def _store_transition(
+        self,
+        replay_buffer: Any,
+        buffer_action: np.ndarray,
+        new_obs: Any,
+        reward: np.ndarray,
+        dones: np.ndarray,
+        infos: list[dict[str, Any]],
+    ) -> None:
+        discrete = isinstance(self.advisor.spec.action, Discrete)
+        scaled: Any = buffer_action
+        actions = scaled if discrete else self.policy.unscale_action(scaled)
+        self._take(actions, new_obs, reward, dones, infos)
+        super()._store_transition(
+            replay_buffer, buffer_action, new_obs, reward, dones, infos
+        )
+
+    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
+        """Train the learner, and the mixture as often."""
+        self.advisor.learn(gradient_steps)
+        super().train(gradient_steps, batch_size)
+        self._log_advice()
+
+
 def _read_advisor(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What was added to SB3's file."""
     place = path
@@ -206,5 +227,5 @@ def _read_advisor(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             place,
             "file",
             f"no advised learner ({error})",
-            "Give a file that MarsDQN, MarsSAC, MapseDQN or MapseSAC saved",
+            "Give a file that MarsDQN, MarsSAC, MarsPPO, MapseDQN or MapseSAC saved",
         ) from None

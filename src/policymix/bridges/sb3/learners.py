@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from policymix.bridges.sb3.advised import Advised
+from policymix.bridges.sb3.advised import AdvisedOffPolicy
 from policymix.bridges.sb3.judged_sac import JudgedSAC
 from policymix.bridges.sb3.many_dqn import ManyDQN
 from policymix.bridges.sb3.mars import Mars
@@ -58,7 +58,7 @@ class MarsSAC(Mars, JudgedSAC):
         return [*names, *judges], tensors
 
 
-class Mapse(Advised):
+class Mapse(AdvisedOffPolicy):
     """Does what a source drawn from the mixture would do, with probability p.
 
     Args:

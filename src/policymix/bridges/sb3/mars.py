@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from policymix.bridges.contest import Arm, Contest
-from policymix.bridges.sb3.advised import Advised
+from policymix.bridges.sb3.advised import AdvisedOffPolicy
 from policymix.bridges.sb3.guide import Guide, Leader, MarsForm
 from policymix.bridges.sb3.replay import UnitReplay
 from policymix.bridges.sb3.student import imitate
@@ -26,7 +26,7 @@ FIXED_SCALE = 2.0
 """c of the forms that have one."""
 
 
-class Mars(Advised):
+class Mars(AdvisedOffPolicy):
     """Follows advice, except where the own action is surely better.
 
     Args:

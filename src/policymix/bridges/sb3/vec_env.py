@@ -1,5 +1,6 @@
 """Shaped rewards for Stable-Baselines3's vectorised environments, and their log."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,32 @@ def refuse_normalised(env: Any) -> None:
 def unprinted(tag: str) -> str | None:
     """Which of SB3's outputs must do without a figure."""
     return "stdout" if len(tag) > LONGEST else None
+
+
+class Watched(VecEnvWrapper):
+    """Tells of every step: actions, observations, rewards, ends and infos.
+
+    Args:
+        venv: the target.
+        tell: whom.
+    """
+
+    def __init__(self, venv: VecEnv, tell: Callable[..., None]):
+        super().__init__(venv)
+        self._tell = tell
+
+    def reset(self) -> Any:
+        return self.venv.reset()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        self._actions = actions
+        self.venv.step_async(actions)
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """As it was."""
+        step = self.venv.step_wait()
+        self._tell(self._actions, *step)
+        return step
 
 
 class VecShapedReward(VecEnvWrapper):

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from policymix.sources.library import SourceLibrary as SourceLibrary
     from policymix.sources.policies import table_policy as table_policy
     from policymix.sources.simulators import Simulator as Simulator
+    from policymix.storage.policy_file import NumPyPolicy as NumPyPolicy
+    from policymix.storage.policy_file import load_policy as load_policy
     from policymix.training.agent import TrainedAgent as TrainedAgent
     from policymix.training.check import check_task as check_task
     from policymix.training.loggers import CSVLogger as CSVLogger

@@ -3,7 +3,7 @@
 import dataclasses
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from policymix.beliefs.belief import Belief
 from policymix.beliefs.build import MixtureMaker
@@ -25,6 +24,7 @@ from policymix.environments.registry import find_domain
 from policymix.methods.recipes import find_recipe, recipes
 from policymix.sources.library import kinds_of, library_record, read_library
 from policymix.storage.folders import pack, read_folder, write_folder
+from policymix.storage.policy_file import write_policy
 from policymix.storage.records import (
     Reader,
     RecordError,
@@ -32,7 +32,8 @@ from policymix.storage.records import (
     read_settings,
     to_record,
 )
-from policymix.training.greedy import greedy_in
+from policymix.training.asked import Asked
+from policymix.training.export import numpy_policy
 from policymix.training.setup import build_setup
 from policymix.training.step import LearningSetup, Trial, begin
 from policymix.training.task import TransferTask, prepare
@@ -126,6 +127,24 @@ class TrainedAgent:
             arrays[f"trial.{place}"] = np.asarray(leaf)
         write_folder(Path(folder), pack(FORMAT, VERSION, facts, arrays))
 
+    def export(self, path: str | Path) -> None:
+        """Write what the agent itself has learned as a policy in plain NumPy.
+
+        `policymix.load_policy(path)` acts as `predict(obs, advised=False)` does, asks
+        no source and needs only NumPy.
+
+        Args:
+            path: of the file, which ends in .npz; it is replaced if there is one.
+        """
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise PolicymixError(
+                f"{path} does not end in .npz, the form in which policies are exported"
+            )
+        facts = {"domain": self.task.domain.name, "method": self.method}
+        agent, state = self.setup.agent, self.trial.agent
+        write_policy(path, numpy_policy(agent, state, **facts))
+
     @classmethod
     def load(
         cls,
@@ -153,16 +172,11 @@ class TrainedAgent:
             return _read(cls, facts, arrays, task, mixture)
 
     def _act(self, obs: np.ndarray, advised: bool) -> np.ndarray:
-        arrays, rest = eqx.partition(self.setup, eqx.is_array)
-        rows = jnp.asarray(obs)
-        return np.asarray(_greedy(rest, not advised, arrays, self.trial, rows))
+        return self._asked(obs, alone=not advised)
 
-
-@partial(jax.jit, static_argnums=(0, 1))
-def _greedy(
-    rest: LearningSetup, alone: bool, arrays: LearningSetup, trial: Trial, obs: Array
-) -> Array:
-    return greedy_in(eqx.combine(arrays, rest), trial, obs, alone)
+    @cached_property
+    def _asked(self) -> Asked:
+        return Asked(self.setup, self.trial)
 
 
 def _are_states(rows: np.ndarray, count: int) -> bool:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -89,11 +90,12 @@ def test_a_policy_for_vectors_acts_as_the_agent_alone(method, line, tmp_path):
 
 def test_numbers_of_states_share_programs(line):
     agent = agent_of(line, "scratch", BRIEF)
-    before = _greedy._cache_size()
+    programs: Any = _greedy
+    before = programs._cache_size()
     whole = agent.predict(LINE[:64])
     for count in (33, 40, 63):
         np.testing.assert_array_equal(agent.predict(LINE[:count]), whole[:count])
-    assert _greedy._cache_size() == before + 1
+    assert programs._cache_size() == before + 1
 
 
 ALONE = """

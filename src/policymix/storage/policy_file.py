@@ -118,8 +118,9 @@ def write_policy(path: Path, policy: NumPyPolicy) -> None:
     """Write or replace the file."""
     facts = {**policy.facts, "format": FORMAT, "version": VERSION}
     content = io.BytesIO()
-    told = np.array(json.dumps(facts, sort_keys=True))
-    np.savez(content, **{FACTS_ENTRY: told}, **dict(policy._arrays))
+    told = {FACTS_ENTRY: np.array(json.dumps(facts, sort_keys=True))}
+    entries: dict[str, Any] = {**told, **policy._arrays}
+    np.savez(content, **entries)
     write_file(path, content.getvalue())
 
 

@@ -12,8 +12,8 @@ from policymix.training.greedy import greedy_in
 from policymix.training.step import LearningSetup, Trial
 
 
-class Form:
-    """What an agent is but for its arrays; for each form programs are compiled once."""
+class Skeleton:
+    """What an agent is but for its arrays; programs are compiled for each."""
 
     def __init__(self, rest: LearningSetup, structure: Any):
         self.rest, self.structure = rest, structure
@@ -23,13 +23,13 @@ class Form:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        if self is other or not isinstance(other, Form):
+        if self is other or not isinstance(other, Skeleton):
             return self is other
         return (self.rest, self.structure) == (other.rest, other.structure)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _greedy(form: Form, alone: bool, leaves: list[Array], rows: Array) -> Array:
+def _greedy(form: Skeleton, alone: bool, leaves: list[Array], rows: Array) -> Array:
     arrays, trial = jax.tree.unflatten(form.structure, leaves)
     return greedy_in(eqx.combine(arrays, form.rest), trial, rows, alone)
 
@@ -44,7 +44,7 @@ class Asked:
     def __init__(self, setup: LearningSetup, trial: Trial):
         arrays, rest = eqx.partition(setup, eqx.is_array)
         self._leaves, structure = jax.tree.flatten((arrays, trial))
-        self._form = Form(rest, structure)
+        self._form = Skeleton(rest, structure)
 
     def __call__(self, rows: np.ndarray, alone: bool) -> np.ndarray:
         """One action for each row."""

@@ -55,6 +55,18 @@ def test_a_curve_has_a_row_for_each_evaluation_and_a_column_for_each_trial(resul
     np.testing.assert_array_equal(scores, [[0, 1], [100, 101], [200, 201]])
 
 
+def test_seeds_beyond_32_bits_are_seeds_of_their_own():
+    def curve(seed):
+        rows = train(
+            MIXED, "scratch", steps=100, seed=seed, settings=QUICK, progress=False
+        ).rows
+        return [(row.seed, row.training) for row in rows]
+
+    far = curve(2**32)
+    assert far[-1][0] == 2**32
+    assert far[-1][1] != curve(0)[-1][1]
+
+
 def test_a_recipe_of_ones_own_gives_its_name_to_the_rows():
     def mine(given):
         return phi(1)(given)

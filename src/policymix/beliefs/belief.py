@@ -14,6 +14,7 @@ from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
 from policymix.beliefs.network import NetworkMixture
 from policymix.beliefs.potentials import potential
 from policymix.core.progress import Begin, silent
+from policymix.core.seeds import key_of
 from policymix.core.types import Key, Observation
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
@@ -108,7 +109,7 @@ def learn_belief(
         encoder = library.experts.encoder
         inputs = encoder(evidence.obs[0]).size
         mixture = NetworkMixture(encoder, len(library), inputs, epochs=3)
-    init_key, batch_key = jax.random.split(jax.random.key(seed))
+    init_key, batch_key = jax.random.split(key_of(seed))
     state = mixture.init(init_key)
     if not mixture.replays:
         return Belief(library, mixture, mixture.update(state, evidence)[0])

@@ -19,6 +19,7 @@ from policymix.bridges.recall import Recall
 from policymix.bridges.ring import Ring
 from policymix.core.errors import PolicymixError, SourceError
 from policymix.core.kernels import Gaussian
+from policymix.core.seeds import key_of
 from policymix.core.settings import Settings
 from policymix.core.types import Box, Discrete, Space, TaskSpec
 from policymix.sources.checks import probe_observations
@@ -49,7 +50,7 @@ class Advisor:
             observations = np.asarray(probe_observations(spec.observation))
         self.spec, self.settings = spec, settings
         self._tell(_fitting(sources, spec, observations))
-        self.state = self._told.init(jax.random.key(seed))
+        self.state = self._told.init(key_of(seed))
         self._rng = np.random.default_rng(seed)
         self._rows = Ring(spec, len(self.library), settings.capacity)
         self.metrics: Metrics | None = None

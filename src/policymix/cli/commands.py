@@ -80,7 +80,7 @@ Domain = Annotated[str, Parameter(validator=rules.a_domain)]
 Place = Annotated[str, Parameter(validator=rules.domain_or_sources)]
 Folder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.writable)]
 NewFolder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.new_folder)]
-Natural = Annotated[int, Parameter(validator=Number(gte=0))]
+Seed = Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))]
 Positive = Annotated[int, Parameter(validator=Number(gte=1))]
 GROUPED = "; ".join(f"{group}: {', '.join(names)}" for group, names in GROUPS.items())
 SEVERAL_DOMAINS = (
@@ -97,7 +97,7 @@ Counts = Annotated[tuple[Positive, ...], Parameter(metavar="INT..."), Several]
 
 
 @command("policymix demo", "policymix demo --trials 20 --out my-demo", domains=False)
-def do_demo(*, out: Folder = Path("demo"), trials: Positive = 10, seed: Natural = 0):
+def do_demo(*, out: Folder = Path("demo"), trials: Positive = 10, seed: Seed = 0):
     """See what transfer brings, in about a minute.
 
     Trains mars, the best single source, mapse and no transfer, prints a table and
@@ -126,7 +126,7 @@ def do_show(domain: Place, /):
 
 
 @command(f"policymix sources train {DEMO} --out my-sources", of=sources)
-def do_train(domain: Domain, /, *, out: NewFolder, seed: Natural = 0):
+def do_train(domain: Domain, /, *, out: NewFolder, seed: Seed = 0):
     """Train a domain's sources anew and write them to a folder.
 
     A source is a policy and a model of a task that resembles the target.
@@ -159,7 +159,7 @@ def do_run(
         Several,
     ] = ("mars", "scratch"),
     trials: Positive = 10,
-    seed: Natural = 0,
+    seed: Seed = 0,
     steps: Annotated[
         Positive | None, Parameter(metavar="INT", show_default=False)
     ] = None,
@@ -192,7 +192,7 @@ def do_reproduce(
     *,
     out: Folder,
     quick: Annotated[bool, Parameter(show_default=False)] = False,
-    seed: Natural = 0,
+    seed: Seed = 0,
 ):
     """Run whole experiments and report on every claim.
 

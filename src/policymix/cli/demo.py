@@ -7,6 +7,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from policymix.core.seeds import check_seed
 from policymix.environments.registry import DEMO
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.reproduce import keep_note, run_all
@@ -36,7 +37,7 @@ def demo(out: Path, trials: int, seed: int) -> None:
         task=task,
         settings=task.domain.settings,
         trials=trials,
-        seed=seed,
+        seed=check_seed(seed, trials),
         parts=tuple(map(Part, methods)),
     )
     command = f"policymix demo --trials {trials} --seed {seed}"

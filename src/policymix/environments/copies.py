@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from policymix.core.seeds import check_seed, key_from, words_of
 from policymix.core.types import Discrete, Key, Keys
 from policymix.environments.base import AbstractDomain, Step
 
@@ -50,7 +52,10 @@ def copies_of(variant: Variant, copies: int) -> AbstractTasks:
 
 
 def _seeds(seed: int | Sequence[int], copies: int) -> Sequence[int]:
-    return range(seed, seed + copies) if isinstance(seed, int) else seed
+    if isinstance(seed, Sequence):
+        return seed
+    first = check_seed(seed, copies)
+    return range(first, first + copies)
 
 
 class DomainTasks(AbstractTasks):
@@ -64,7 +69,8 @@ class DomainTasks(AbstractTasks):
 
     def reset(self, seed: int | Sequence[int]) -> np.ndarray:
         """Begin an episode in every copy, with seeds from `seed` on, or these."""
-        self._keys = jax.vmap(jax.random.key)(np.array(_seeds(seed, self.copies)))
+        words = words_of(_seeds(seed, self.copies))
+        self._keys = jax.vmap(key_from)(jnp.asarray(words))
         self._elapsed = np.zeros(self.copies, int)
         self._obs = np.array(_begin(self._domain, self._keys))
         return self._obs

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
+from policymix.core.seeds import check_seed
 from policymix.core.settings import Settings
 from policymix.environments.study import Study
 from policymix.training.task import TransferTask
@@ -78,7 +79,8 @@ def plan(task: TransferTask, seed: int, quick: bool) -> Experiment:
     if quick:
         trials, steps = study.quick
         settings = replace(settings, steps=steps or settings.steps)
-    return Experiment(task, settings, trials, seed, parts_of(task, settings))
+    first, parts = check_seed(seed, trials), parts_of(task, settings)
+    return Experiment(task, settings, trials, first, parts)
 
 
 def parts_of(task: TransferTask, settings: Settings) -> tuple[Part, ...]:

@@ -7,10 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.progress import Begin
+from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
 from policymix.experiments.facts import describe
 from policymix.experiments.plans import Experiment, Part
@@ -66,13 +65,13 @@ def run_methods(
     if len(set(methods)) < len(methods):
         raise PolicymixError(f"a method is named twice in {', '.join(methods)}")
     setups = {name: build_setup(task, name, settings) for name in methods}
+    seeds = seeds_from(seed, trials)
     check_new(out)
     facts = describe(task, methods, settings, seed, trials)
     rows: list[Row] = []
     try:
         for name, setup in setups.items():
             started = time.perf_counter()
-            seeds = np.arange(seed, seed + trials)
             run = TrainingRun(task, name, setup, settings, seeds)
             carry_out(run, begin, name, lambda pause: rows.extend(pause.rows))
             facts["wall_seconds"][name] = time.perf_counter() - started

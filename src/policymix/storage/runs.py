@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from policymix.core.errors import FileFormatError
+from policymix.core.seeds import LIMIT
 from policymix.storage.folders import (
     MANIFEST,
     MAX_ARRAYS_BYTES,
@@ -160,6 +161,8 @@ def check_facts(facts: dict[str, Any]) -> None:
         raise RecordError("domain", f"{facts['domain']!r} is no plain name")
     if facts["trials"] < 1:
         raise RecordError("trials", f"{facts['trials']} of them")
+    if not 0 <= facts["seed"] <= LIMIT - facts["trials"]:
+        raise RecordError("seed", f"{facts['seed']} is none")
     if not facts["methods"]:
         raise RecordError("methods", "there is none")
     if facts["better"] not in ("higher", "lower"):

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from policymix.core.seeds import words_of
 from policymix.core.types import Key, Keys, Observation, TestKeys
 from policymix.environments.base import AbstractDomain
 from policymix.training.greedy import greedy, greedy_in
@@ -201,7 +202,7 @@ class CompiledShard(AbstractShard):
         self.count, self._plan, self._tests = len(seeds), plan, tests
         arrays, self._rest = eqx.partition(world, eqx.is_array)
         self._arrays = jax.device_put(arrays, device)
-        filled = jax.device_put(np.resize(seeds, size), device)
+        filled = jax.device_put(words_of(np.resize(seeds, size)), device)
         self._keys = tuple(keys_of(filled, use) for use in (STEPS, STARTS))
         self._test_keys = keys_of(filled, TESTS)
         learners = keys_of(filled, LEARNER)

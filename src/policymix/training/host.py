@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from policymix.core.seeds import words_of
 from policymix.core.types import Discrete, DiscreteAction, Keys
 from policymix.environments.copies import HostTasks, Round
 from policymix.environments.episodes import tally
@@ -160,8 +161,9 @@ class HostShard(AbstractShard):
         self._tasks = HostTasks(make, len(seeds))
         self._tests = HostTasks(make, len(seeds) * tests)
         obs = self._tasks.reset(seeds.tolist())
+        words = jnp.asarray(words_of(seeds))
         learners, self._keys, self._test_keys = (
-            keys_of(jnp.asarray(seeds), use) for use in (LEARNER, STEPS, TESTS)
+            keys_of(words, use) for use in (LEARNER, STEPS, TESTS)
         )
         carry = _start(self._rest, plan, self._arrays, learners, obs)
         # Committed, or the first chunks would be compiled for arrays that are not.

@@ -11,9 +11,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from policymix.agents.base import AbstractLearner, Uniforms
+from policymix.core.seeds import key_from
 from policymix.core.types import Key, Keys, TestKeys
 from policymix.training.step import (
     LearningSetup,
@@ -221,6 +222,11 @@ def seeds_for_tests(keys: TestKeys) -> list[int]:
 
 
 @jax.jit
-def keys_of(seeds: Int[Array, " trials"], use: Int[Array, ""] | int) -> Keys:
-    """A key for every trial and use: which trials run beside it makes no difference."""
-    return jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(seed), use))(seeds)
+def keys_of(words: UInt32[Array, "trials 2"], use: Int[Array, ""] | int) -> Keys:
+    """A key for every trial and use: which trials run beside it makes no difference.
+
+    Args:
+        words: of the trials' seeds, see `words_of`.
+        use: one of those above.
+    """
+    return jax.vmap(lambda own: jax.random.fold_in(key_from(own), use))(words)

@@ -16,6 +16,7 @@ from policymix.beliefs.build import MixtureMaker
 from policymix.beliefs.mixture import AbstractMixture
 from policymix.core.errors import PolicymixError
 from policymix.core.progress import Begin
+from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
 from policymix.environments.base import AbstractDomain
 from policymix.methods.method import Recipe
@@ -221,7 +222,7 @@ def new_run(
         name=method if isinstance(method, str) else method.__name__,
         setup=build_setup(task, method, settings, mixture),
         settings=settings,
-        seeds=np.arange(seed, seed + trials),
+        seeds=seeds_from(seed, trials),
         stops=stops,
         cores=cores,
         evaluate_on=evaluate_on,

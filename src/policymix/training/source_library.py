@@ -11,6 +11,7 @@ import numpy as np
 
 from policymix.core.errors import DomainError
 from policymix.core.progress import Begin, silent
+from policymix.core.seeds import check_seed
 from policymix.core.types import Discrete
 from policymix.environments.copies import Policy, copies_of
 from policymix.environments.domain import Domain, score_of
@@ -113,6 +114,7 @@ def train_library(
         )
     variants = domain.family().sources
     train: Callable[..., Any] = load(domain.trainer)
+    check_seed(seed, len(variants))
     sources, facts = [], {}
     for offset, (name, variant) in enumerate(variants.items()):
         source, samples = train(name, variant, seed + offset, begin)

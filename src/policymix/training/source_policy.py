@@ -20,6 +20,7 @@ from policymix.core import replay
 from policymix.core.networks import MLP
 from policymix.core.progress import Advance
 from policymix.core.replay import Layout, Replay
+from policymix.core.seeds import key_of
 from policymix.core.types import Box, Key
 from policymix.environments.copies import AbstractTasks, Policy, Round
 
@@ -118,7 +119,7 @@ def train_policy(
     """
     obs = tasks.reset(seed)
     agent = _agent(settings, obs.shape[1], tasks.num_actions)
-    init_key, learn_key = jax.random.split(jax.random.key(seed))
+    init_key, learn_key = jax.random.split(key_of(seed))
     state = agent.init(init_key)
     memory = replay.empty(settings.capacity, _layout(obs.shape[1]))
     record, checkpoints = _Recorder(settings.copies), []

@@ -25,6 +25,7 @@ from policymix.core.networks import (
     start_descent,
 )
 from policymix.core.progress import Advance
+from policymix.core.seeds import key_of
 from policymix.core.types import Key, Scalar
 from policymix.sources.fitting.data import SHARE, Transitions, split
 
@@ -91,7 +92,7 @@ def fit_network(
     """
     if len(sizes) < 3 or min(sizes) < 1:
         raise SourceError(f"layers are {sizes[1:-1]}. Give the width of at least one")
-    init_key, batch_key = jax.random.split(jax.random.key(seed))
+    init_key, batch_key = jax.random.split(key_of(seed))
     network = init_mlp(init_key, sizes)
     if settings.patience is None:
         stages = improve(assemble, network, data, encoder, settings, batch_key)

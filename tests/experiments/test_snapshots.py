@@ -27,7 +27,8 @@ from policymix.experiments.snapshots import (
     snapshot_files,
     walked,
 )
-from policymix.storage.folders import ARRAYS, MANIFEST, write_folder
+from policymix.experiments.snapshots import FORMAT as SNAPSHOTS
+from policymix.storage.folders import ARRAYS, MANIFEST, pack, write_folder
 from policymix.training.agent import TrainedAgent
 from policymix.training.run import new_run
 from policymix.training.task import load_task
@@ -219,6 +220,29 @@ def test_without_looks_there_are_no_files(tmp_path):
     assert snapshot_files(MIXED, []) == {}
     write_folder(tmp_path / "blind", snapshot_files(HELPFUL, [Look(0, {})]))
     assert read_snapshots(tmp_path / "blind")[1] == {}
+
+
+RIGHT = {"right": np.array([[0.25, 0.75]])}
+
+
+@pytest.mark.parametrize(
+    ("facts", "arrays", "field"),
+    [
+        ({"steps": []}, RIGHT, "steps"),
+        ({"steps": ["0"]}, RIGHT, "steps"),
+        ({"steps": [5, 0]}, RIGHT, "steps"),
+        ({"sources": "abc"}, RIGHT, "sources"),
+        ({}, {"right": np.zeros((2, 2))}, "right"),
+        ({}, {"right": np.full((1, 2), np.nan)}, "right"),
+        ({}, {"weights": np.zeros((1, 2, 3), np.uint8)}, "weights"),
+    ],
+)
+def test_what_nobody_can_have_seen_is_refused(tmp_path, facts, arrays, field):
+    seen = {"domain": "maze", "sources": list("abcd"), "steps": [0]} | facts
+    write_folder(tmp_path / "seen", pack(SNAPSHOTS, 1, seen, arrays))
+    with pytest.raises(FileFormatError) as caught:
+        read_snapshots(tmp_path / "seen")
+    assert caught.value.field == field
 
 
 @pytest.mark.parametrize("name", [MANIFEST, ARRAYS])

@@ -1,8 +1,10 @@
 """A damaged or foreign library folder gives one typed error and runs nothing."""
 
+import contextlib
 import json
 import os
 import pickle
+import resource
 import shutil
 import struct
 
@@ -200,6 +202,53 @@ def test_other_formats_and_versions(copy):
 def test_unsound_sources_do_not_load(copy):
     sign(copy, lambda manifest: manifest["spec"]["action"].update(n=3))
     assert_rejected(copy, "sources")
+
+
+def deep(manifest):
+    policy = manifest["sources"][0]["policy"]
+    for _ in range(800):
+        policy = {"kind": "ClippedPolicy", "policy": policy}
+    manifest["sources"][0]["policy"] = policy
+
+
+def set_encoder(**record):
+    def edit(manifest):
+        manifest["encoder"] = record
+
+    return edit
+
+
+def set_space(**record):
+    def edit(manifest):
+        manifest["spec"]["observation"] = record
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        deep,
+        set_encoder(kind="OneHot", n=2**62),
+        set_encoder(kind="OneHotGrid", rows=10**6, columns=10**6),
+        set_space(n=2**62),
+        set_space(n=10**40),
+        set_space(low=[1.0, 0.0], high=[-1.0, 1.0]),
+        set_space(low=[None] * 100_000, high=[None] * 100_000),
+        set_space(low=[-1e308] * 2, high=[1e308] * 2),
+        set_space(low="ab", high="ab"),
+        lambda manifest: manifest["sources"][0].update(name="a\0b" * 1000),
+        lambda manifest: manifest["facts"].update(domain="a\0b"),
+    ],
+)
+def test_sizes_of_any_kind_take_neither_time_nor_memory(copy, edit):
+    sign(copy, edit)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with contextlib.suppress(FileFormatError):  # names of any kind are allowed
+        SourceLibrary.load(copy)
+        assert edit.__name__ == "<lambda>"
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert after - before < 100_000  # kB
 
 
 def test_loading_builds_the_same_arrays(intact):

@@ -349,12 +349,18 @@ def test_a_fact_that_is_missing_or_of_another_type_is_named(folder, name):
         ("trials", 0),
         ("trials", True),
         ("better", "larger"),
+        ("seed", -1),
+        ("seed", 2**64),
+        ("methods", ["scratch\x1b[2J"]),
+        ("domain", "a\0b"),
+        ("wall_seconds", {"scratch": 10**400}),
+        ("sweep", {"setting": "updates", "value": "step"}),
     ],
 )
 def test_a_fact_that_a_report_could_not_use_is_named(folder, name, value):
     retell(folder, facts_of(folder) | {name: value})
     assert complaint(folder).path == str(folder / FACTS)
-    assert complaint(folder).field.startswith(name)
+    assert complaint(folder).field.startswith((name, "methods"))
 
 
 @pytest.mark.parametrize(
@@ -370,7 +376,8 @@ def test_a_fact_that_a_report_could_not_use_is_named(folder, name, value):
         ({"layers": [0.5]}, "settings.layers"),
         ({"updates": [1]}, "settings.updates"),
         ({"discount": 10**400}, "settings.discount"),
-        ({"discount": math.nan}, "settings.discount"),
+        ({"discount": math.nan}, "file"),
+        ({"layers": [8] * 100}, "settings.layers"),
         ({"colour": "red"}, "settings"),
     ],
     ids=lambda value: f"{value!s:.30}",
@@ -514,5 +521,5 @@ def test_no_changed_byte_of_compressed_rows_is_read_as_others(written, folder):
 
 def test_compressed_rows_may_be_no_bomb(folder, monkeypatch):
     packed = pack(folder)
-    monkeypatch.setattr(runs, "MAX_ARRAYS_BYTES", len(packed) + 1)
+    monkeypatch.setattr(runs, "MAX_ROWS_BYTES", len(packed) + 1)
     assert_wrong(folder, PACKED, "file", f"more than the {len(packed) + 1} bytes")

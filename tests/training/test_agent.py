@@ -1,5 +1,6 @@
 """A trained agent: asked, tested, kept in a folder and read back."""
 
+import contextlib
 import copy
 import json
 from dataclasses import replace
@@ -122,12 +123,13 @@ def test_an_altered_byte_is_noticed(folder, tmp_path, name, place):
         TrainedAgent.load(tmp_path)
 
 
-def rewritten(folder, place, facts=None, drop=()):
-    """The same folder, signed anew after other facts or without some arrays."""
+def rewritten(folder, place, facts=None, drop=(), edit=lambda arrays: None):
+    """The same folder, signed anew after other facts or with other arrays."""
     manifest = read_manifest(folder, FORMAT, VERSION)
     arrays = read_arrays(folder, manifest)
     for name in drop:
         del arrays[name]
+    edit(arrays)
     manifest = {**manifest, **(facts or {})}
     for name, content in pack(FORMAT, VERSION, manifest, arrays).items():
         (place / name).write_bytes(content)
@@ -160,6 +162,32 @@ def test_settings_of_the_wrong_type_are_named(folder, tmp_path):
 def test_a_missing_array_is_noticed(folder, tmp_path):
     with pytest.raises(FileFormatError, match="trial"):
         TrainedAgent.load(rewritten(folder, tmp_path, drop=["trial.0"]))
+
+
+def test_an_agent_that_holds_nan_is_refused(folder, tmp_path):
+    def edit(arrays):
+        name = next(n for n in arrays if n.startswith("trial.") and arrays[n].ndim > 1)
+        arrays[name] = np.full_like(arrays[name], np.nan)
+
+    with pytest.raises(FileFormatError, match=r"trial\.\d+: its array holds NaN"):
+        TrainedAgent.load(rewritten(folder, tmp_path, edit=edit))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"layers": [2**62]},
+        {"layers": [64] * 1000},
+        {"mixture_layers": [10**6, 10**6]},
+        {"heads": 2**62},
+        {"capacity": 2**62},
+    ],
+)
+def test_settings_of_any_size_are_refused_or_harmless(folder, tmp_path, change):
+    settings = json.loads((folder / MANIFEST).read_text())["settings"]
+    place = rewritten(folder, tmp_path, {"settings": settings | change})
+    with contextlib.suppress(FileFormatError):
+        TrainedAgent.load(place)
 
 
 def test_a_folder_is_not_overwritten(wanderer, folder):

@@ -11,8 +11,8 @@ from policymix.core.progress import plan_bars
 from policymix.environments.registry import GROUPS, find_domain
 from policymix.experiments.plans import Experiment, Part, plan
 from policymix.experiments.runner import missing, run_parts
-from policymix.storage.folders import canonical, check_new, write_file
-from policymix.storage.runs import FACTS, json_of, read_facts
+from policymix.storage.folders import canonical, check_new, json_of, write_file
+from policymix.storage.runs import FACTS, read_facts
 from policymix.training.task import load_task, prepare
 
 NOTE, FORMAT = "experiment.json", "policymix experiment"

@@ -11,8 +11,10 @@ import numpy as np
 from policymix.beliefs.own_model import OWN_MODEL
 from policymix.environments.copies import copies_of
 from policymix.environments.episodes import disturbed, play
-from policymix.environments.study import Cells, Paths, View
+from policymix.environments.registry import known_domain
+from policymix.environments.study import Cells, Paths, Study, View
 from policymix.storage.folders import pack, read_arrays, read_manifest
+from policymix.storage.records import RecordError, blaming, conforms
 from policymix.training.agent import TrainedAgent
 from policymix.training.task import TransferTask
 
@@ -137,4 +139,31 @@ def snapshot_facts(
 def read_snapshots(folder: Path) -> tuple[dict[str, Any], Arrays]:
     """What was seen: facts, and arrays whose first axis is time."""
     facts = read_manifest(folder, FORMAT, VERSION)
-    return facts, read_arrays(folder, facts)
+    arrays = read_arrays(folder, facts)
+    with blaming(folder, "arrays"):
+        check_seen(facts, arrays)
+    return facts, arrays
+
+
+def check_seen(facts: dict[str, Any], arrays: Arrays) -> None:
+    """Complain of what nobody can have seen: reports rely on it."""
+    for name, kind in (("steps", list[int]), ("sources", list[str])):
+        if not conforms(facts.get(name), kind) or not facts[name]:
+            raise RecordError(name, f"not a {kind}")
+    if facts["steps"] != sorted(set(facts["steps"])) or facts["steps"][0] < 0:
+        raise RecordError("steps", "they do not grow")
+    shapes = {name: array.shape for name, array in arrays.items()}
+    view = getattr(known_domain(str(facts.get("domain"))), "study", Study()).view
+    ways = shapes.get("places", (0, 0))[1:-1]
+    middle = {"right": shapes.get("right", (0,))[1:2]}
+    if isinstance(view, Paths):
+        middle |= {"places": (*ways, 2), "scores": ways[:1]}
+        middle["weights"] = (*ways, len(facts["sources"]))
+    elif view is not None:
+        drawn = view.walls().ravel() if isinstance(view, Cells) else view.states()
+        middle["weights"] = (*drawn.shape[:2], len(facts["sources"]))
+    for name, shape in shapes.items():
+        if shape != (len(facts["steps"]), *middle.get(name, ())):
+            raise RecordError(name, f"an array of the shape {shape}")
+        if not np.all(np.isfinite(arrays[name])):
+            raise RecordError(name, "its array holds NaN or infinity")

@@ -21,7 +21,7 @@ from policymix.sources.checks import check_names, check_source, probe_observatio
 from policymix.sources.experts import Experts, SourceTask, experts_of
 from policymix.sources.maps import translate
 from policymix.storage.folders import pack, read_folder, write_folder
-from policymix.storage.records import Reader, RecordError, blaming, to_record
+from policymix.storage.records import LARGEST, Reader, RecordError, blaming, to_record
 
 FORMAT, VERSION = "policymix source library", 1
 KINDS = (
@@ -43,6 +43,9 @@ SAVED_MAPS = (
     "Maps that are functions stay in your program; lists and tables of observe, act "
     "and act_inverse are saved"
 )
+
+MOST_STATES = 2**24
+"""Of a finite space that is read from a file."""
 
 
 @dataclass(frozen=True)
@@ -218,18 +221,20 @@ def _spec_record(spec: TaskSpec) -> dict[str, Any]:
 
 def _read_spec(record: Any) -> TaskSpec:
     try:
-        return TaskSpec(*(_read_space(record[k]) for k in ("observation", "action")))
+        observation = _read_space(record["observation"], MOST_STATES)
+        return TaskSpec(observation, _read_space(record["action"], LARGEST))
     except (TypeError, KeyError, ValueError):
         raise RecordError("spec", "not a pair of spaces") from None
 
 
-def _read_space(record: dict[str, Any]) -> Space:
+def _read_space(record: dict[str, Any], most: int) -> Space:
     if set(record) == {"n"}:
-        if type(record["n"]) is not int or record["n"] < 1:
+        if type(record["n"]) is not int or not 1 <= record["n"] <= most:
             raise ValueError
         return Discrete(record["n"])
     low = tuple(-np.inf if b is None else float(b) for b in record["low"])
     high = tuple(np.inf if b is None else float(b) for b in record["high"])
-    if len(low) != len(high) or len(low) == 0:
+    pairs = zip(low, high, strict=True)
+    if not 0 < len(low) <= LARGEST or not all(a <= b for a, b in pairs):
         raise ValueError
     return Box(low, high)

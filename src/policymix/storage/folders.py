@@ -1,13 +1,16 @@
 """Folders of arrays and facts: safetensors and JSON, whole or not at all.
 
-Loading executes no code: no pickle, no eval. Whatever is wrong with a file, the reader
-gets a `FileFormatError` that names the file and the field.
+Loading executes no code: no pickle, no eval. Only plain files are read, and never more
+of one than it may hold. Whatever is wrong with a file, the reader gets a
+`FileFormatError` that names the file and the field.
 """
 
 import hashlib
 import json
+import math
 import os
 import shutil
+import stat
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -98,17 +101,21 @@ def pack(
         "arrays": {"bytes": len(packed), "sha256": hashlib.sha256(packed).hexdigest()},
     }
     manifest["digest"] = hashlib.sha256(canonical(manifest)).hexdigest()
-    return {MANIFEST: canonical(manifest), ARRAYS: packed}
+    files = {MANIFEST: canonical(manifest), ARRAYS: packed}
+    for name, limit in ((MANIFEST, MAX_MANIFEST_BYTES), (ARRAYS, MAX_ARRAYS_BYTES)):
+        if len(files[name]) > limit:
+            raise PolicymixError(
+                f"{name} would have {len(files[name]):,} bytes, but only {limit:,} "
+                "are read back. Save less at a time"
+            )
+    return files
 
 
 def read_manifest(folder: Path, form: str, version: int) -> dict[str, Any]:
     """Read and verify the facts of a folder."""
     path = Path(folder) / MANIFEST
     content = read_bytes(path, MAX_MANIFEST_BYTES)
-    try:
-        manifest = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(path, "file", f"no JSON ({error})", RESTORE) from None
+    manifest = parse_json(path, content)
     if not isinstance(manifest, dict) or manifest.get("format") != form:
         raise FileFormatError(path, "format", f"no {form}", f"Give a {form} folder")
     if manifest.get("version") != version:
@@ -140,10 +147,7 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> dict[str, np.ndarray]
         raise FileFormatError(
             Path(folder) / MANIFEST, "arrays.sha256", "missing", RESTORE
         )
-    content = read_bytes(path, MAX_ARRAYS_BYTES)
-    if len(content) != declared.get("bytes"):
-        problem = f"{len(content)} bytes instead of {declared.get('bytes')}"
-        raise FileFormatError(path, "size", problem, RESTORE)
+    content = read_bytes(path, MAX_ARRAYS_BYTES, declared.get("bytes"))
     if hashlib.sha256(content).hexdigest() != declared["sha256"]:
         raise FileFormatError(path, "sha256", "the arrays were altered", RESTORE)
     header = int.from_bytes(content[:8], "little")
@@ -152,7 +156,7 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> dict[str, np.ndarray]
         raise FileFormatError(path, "header", problem, RESTORE)
     try:
         return load(content)
-    except (SafetensorError, ValueError, TypeError, KeyError) as error:
+    except (SafetensorError, ValueError, TypeError, LookupError) as error:
         raise FileFormatError(path, "header", f"no arrays ({error})", RESTORE) from None
 
 
@@ -164,14 +168,64 @@ def read_folder(
     return manifest, read_arrays(folder, manifest)
 
 
-def read_bytes(path: Path, limit: int) -> bytes:
-    """A file of at most so many bytes, or an error that names it."""
+ANY_SIZE = object()
+
+
+def read_bytes(path: Path, limit: int, size: Any = ANY_SIZE) -> bytes:
+    """A plain file of at most so many bytes, or an error that names it.
+
+    Links are followed, but a device or a pipe is not read, for it may never end.
+
+    Args:
+        path: of the file.
+        limit: no more of it is read, whatever it says of its size.
+        size: that it must have, which is compared before it is read.
+    """
     try:
-        size = path.stat().st_size
-        if size > limit:
-            problem = f"{size} bytes, more than the {limit} that are read"
-            raise FileFormatError(path, "size", problem, RESTORE)
-        return path.read_bytes()
-    except OSError as error:
-        problem = f"cannot be read ({error.strerror})"
+        with open(path, "rb", opener=_without_waiting) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise FileFormatError(path, "file", "no plain file", "Check the path")
+            _check_size(path, found.st_size, limit, size)
+            content = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         raise FileFormatError(path, "file", problem, "Check the path") from None
+    _check_size(path, len(content), limit, size)
+    return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opening a pipe that nobody writes to would wait for ever."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_size(path: Path, found: int, limit: int, size: Any) -> None:
+    if found > limit:
+        problem = f"{found} bytes, more than the {limit} that are read"
+        raise FileFormatError(path, "size", problem, RESTORE)
+    if size is not ANY_SIZE and found != size:
+        problem = f"{found} bytes instead of {size}"
+        raise FileFormatError(path, "size", problem, RESTORE)
+
+
+def json_of(path: Path) -> Any:
+    """A file's JSON."""
+    return parse_json(path, read_bytes(path, MAX_MANIFEST_BYTES))
+
+
+def parse_json(path: Path, content: bytes) -> Any:
+    """A file's content as JSON; its numbers are finite."""
+    try:
+        return json.loads(content.decode(), parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(path, "file", f"no JSON ({error})", RESTORE) from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no finite number")
+    return number

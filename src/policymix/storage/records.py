@@ -36,6 +36,10 @@ LATER = {
     "replay",
 }
 """Settings that older files do not have."""
+LARGEST = 2**16
+"""A whole number in a module is the size of something; no module has larger ones."""
+DEEPEST = 32
+"""Fields within fields."""
 RETIRED = {"horizon"}
 """Settings that only older files have; nothing reads them any more."""
 
@@ -60,12 +64,13 @@ def blaming(folder: Path, part: str) -> Iterator[None]:
     try:
         yield
     except RecordError as error:
-        field, problem = error.field, error.problem
-    except (PolicymixError, AttributeError, LookupError, TypeError) as error:
-        field, problem = part, str(error)
+        field, problem, cause = error.field, error.problem, error
+    except Exception as error:  # a forger may reach any line below
+        told = str(error).splitlines() or [type(error).__name__]
+        field, problem, cause = part, told[0][:300], error
     else:
         return
-    raise FileFormatError(folder / MANIFEST, field, problem, RESTORE)
+    raise FileFormatError(folder / MANIFEST, field, problem, RESTORE) from cause
 
 
 def _refuse(field: str, value: Any) -> Any:
@@ -101,6 +106,8 @@ def to_record(
                 getattr(value, part.name), f"{field}.{part.name}", arrays, otherwise
             )
         return record
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise RecordError(field, f"{value} is more than the {LARGEST} that are read")
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return otherwise(field, value)
@@ -126,6 +133,10 @@ class Reader:
             raise RecordError(min(self._unread), "an array that nothing refers to")
 
     def _build(self, record: Any, field: str) -> Any:
+        if field.count(".") > DEEPEST:
+            raise RecordError(field[:40], "it lies too deep")
+        if isinstance(record, int) and abs(record) > LARGEST:
+            raise RecordError(field, f"it is beyond {LARGEST}")
         if isinstance(record, list):
             return tuple(self._build(r, f"{field}.{i}") for i, r in enumerate(record))
         if not isinstance(record, dict):
@@ -199,13 +210,16 @@ def read_settings(record: dict[str, Any]) -> Settings:
     values: dict[str, Any] = {}
     for name, found in record.items():
         value: Any = tuple(found) if isinstance(found, list) else found
-        if not conforms(value, known[name]) or not _is_finite(value):
-            raise RecordError(f"settings.{name}", f"{value!r} has the wrong type")
+        if not conforms(value, known[name]) or not is_finite(value):
+            raise RecordError(f"settings.{name}", f"{value!r:.40} has the wrong type")
+        if isinstance(value, tuple) and len(value) > DEEPEST:
+            raise RecordError(f"settings.{name}", f"{len(value)} layers")
         values[name] = float(value) if known[name] is float else value
     return Settings(**values)
 
 
-def _is_finite(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
+    """Whether a value is no number, or one that fits into 64 bits."""
     try:
         return not isinstance(value, int | float) or math.isfinite(value)
     except OverflowError:

@@ -6,10 +6,9 @@ Written and read here alone; what is wrong with a folder is named by file and li
 import csv
 import gzip
 import io
-import json
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,17 +19,17 @@ from policymix.core.errors import FileFormatError
 from policymix.core.seeds import LIMIT
 from policymix.storage.folders import (
     MANIFEST,
-    MAX_ARRAYS_BYTES,
-    MAX_MANIFEST_BYTES,
     RESTORE,
     canonical,
+    json_of,
     read_bytes,
     write_file,
 )
-from policymix.storage.records import RecordError, conforms, read_settings
+from policymix.storage.records import RecordError, conforms, is_finite, read_settings
 
 FORMAT, VERSION = "policymix run", 1
 FACTS, ROWS = "run.json", "evaluations.csv"
+MAX_ROWS_BYTES, MAX_NAME = 1 << 28, 100
 PACKED = f"{ROWS}.gz"
 """The same rows, compressed; read where there are no others."""
 
@@ -142,7 +141,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
         raise FileFormatError(path, "version", problem, "Run it again")
     for name, kind in NEEDED.items():
         if not conforms(facts.get(name), kind):
-            problem = f"{facts.get(name)!r} is not of the right type"
+            problem = f"{facts.get(name)!r:.40} is not of the right type"
             raise FileFormatError(path, name, problem, RESTORE)
     try:
         check_facts(facts)
@@ -157,6 +156,11 @@ def check_facts(facts: dict[str, Any]) -> None:
     for name in ("steps", "evaluate_every"):
         if getattr(settings, name) < 1:
             raise RecordError(f"settings.{name}", "it must be at least 1")
+    if not all(map(is_finite, facts["wall_seconds"].values())):
+        raise RecordError("wall_seconds", "one of them is endless")
+    for name in (facts["domain"], *facts["methods"]):
+        if not name.isprintable() or not 0 < len(name) <= MAX_NAME:
+            raise RecordError("methods", f"{name!r:.40} is no readable name")
     if Path(facts["domain"]).name != facts["domain"]:
         raise RecordError("domain", f"{facts['domain']!r} is no plain name")
     if facts["trials"] < 1:
@@ -171,30 +175,22 @@ def check_facts(facts: dict[str, Any]) -> None:
     if sweep is None:
         return
     if not isinstance(sweep, dict) or set(sweep) != {"setting", "value"}:
-        raise RecordError("sweep", f"{sweep!r} is not a setting and a value")
-    if facts["settings"].get(str(sweep["setting"])) != sweep["value"]:
-        raise RecordError("sweep", f"{sweep!r} is not among the settings")
-
-
-def json_of(path: Path) -> Any:
-    """A file's JSON."""
-    content = read_bytes(path, MAX_MANIFEST_BYTES)
-    try:
-        return json.loads(content.decode())
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(path, "file", f"no JSON ({error})", RESTORE) from None
+        raise RecordError("sweep", f"{sweep!r:.40} is not a setting and a value")
+    setting, value = str(sweep["setting"]), sweep["value"]
+    if facts["settings"].get(setting) != value or not conforms(value, float):
+        raise RecordError("sweep", f"{sweep!r:.40} is not among the settings")
 
 
 def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
     """Every method's curve, from a file that has each row once."""
     lines = lines_of(path)
-    if not lines or ",".join(lines[0]) not in (HEADER, *EARLIER):
-        found = ",".join(lines[0]) if lines else ""
-        problem = f"the header is {found!r} instead of {HEADER!r}"
+    first = next(lines, [])
+    if ",".join(first) not in (HEADER, *EARLIER):
+        problem = f"the header is {','.join(first)!r:.99} instead of {HEADER!r}"
         raise FileFormatError(path, "line 1", problem, RESTORE)
     rows: dict[tuple[str, int, int], tuple[int, Row]] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        row = read_row(path, number, line, facts, columns=len(lines[0]))
+    for number, line in enumerate(lines, start=2):
+        row = read_row(path, number, line, facts, columns=len(first))
         key = row.method, row.trial, row.step
         if key in rows:
             problem = f"repeats line {rows[key][0]} ({name_of(*key)})"
@@ -207,27 +203,27 @@ def read_curves(path: Path, facts: dict[str, Any]) -> dict[str, Curve]:
     }
 
 
-def lines_of(path: Path) -> list[list[str]]:
-    """A file's lines, each as its values."""
-    content = read_bytes(path, MAX_ARRAYS_BYTES)
+def lines_of(path: Path) -> Iterator[list[str]]:
+    """A file's lines, each as its values; only those that are asked for are made."""
+    content = read_bytes(path, MAX_ROWS_BYTES)
     try:
-        if path.name == PACKED:
-            content = unpacked(content)
-        text = content.decode()
-        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        text = (unpacked(content) if path.name == PACKED else content).decode()
+        if text and not text.endswith("\n"):
+            last = f"line {len(text.splitlines())}"
+            raise FileFormatError(path, last, "it is cut off", RESTORE)
+        yield from csv.reader(io.StringIO(text, newline=""), strict=True)
+    except FileFormatError:
+        raise
     except (ValueError, csv.Error, EOFError, OSError, zlib.error) as error:
         raise FileFormatError(path, "file", f"no rows ({error})", RESTORE) from None
-    if text and not text.endswith("\n"):
-        raise FileFormatError(path, f"line {len(lines)}", "it is cut off", RESTORE)
-    return lines
 
 
 def unpacked(content: bytes) -> bytes:
     """The rows of a compressed file, which may be no bomb."""
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-        rows = file.read(MAX_ARRAYS_BYTES + 1)
-    if len(rows) > MAX_ARRAYS_BYTES:
-        raise ValueError(f"more than the {MAX_ARRAYS_BYTES} bytes that are read")
+        rows = file.read(MAX_ROWS_BYTES + 1)
+    if len(rows) > MAX_ROWS_BYTES:
+        raise ValueError(f"more than the {MAX_ROWS_BYTES} bytes that are read")
     return rows
 
 
@@ -243,8 +239,8 @@ def read_row(
     try:
         return parse_row(line, facts, columns)
     except ValueError as error:
-        problem = str(error)
-    raise FileFormatError(path, f"line {number}", problem, RESTORE)
+        problem = f"{error!s:.200}"
+        raise FileFormatError(path, f"line {number}", problem, RESTORE) from None
 
 
 def parse_row(parts: Sequence[str], facts: dict[str, Any], columns: int) -> Row:
@@ -253,7 +249,7 @@ def parse_row(parts: Sequence[str], facts: dict[str, Any], columns: int) -> Row:
         raise ValueError(f"{len(parts)} values instead of {columns}")
     domain, method, *numbers = parts
     trial, seed, step = map(int, numbers[:3])
-    scores = list(map(float, numbers[3:]))
+    scores = [float(number) for number in numbers[3:]]
     for name, score in zip(("score", "score alone"), scores, strict=False):
         if not math.isfinite(score):
             raise ValueError(f"the {name} is {score}")

@@ -210,6 +210,8 @@ def _read(
         leaf = arrays[f"trial.{place}"]
         if leaf.shape != wanted.shape or leaf.dtype != wanted.dtype:
             raise RecordError(f"trial.{place}", f"{leaf.shape} is not {wanted.shape}")
+        if np.any(np.isnan(leaf)):
+            raise RecordError(f"trial.{place}", "its array holds NaN")
         leaves.append(jnp.asarray(leaf))
     trial = jax.tree.unflatten(structure, leaves)
     return cls(task, method, settings, setup, trial)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from policymix.bridges.advisor import Advisor
@@ -20,7 +21,7 @@ from policymix.core.settings import Settings
 from policymix.core.spaces import spec_of_spaces
 from policymix.core.types import Discrete
 from policymix.sources.library import SourceLibrary
-from policymix.storage.folders import write_file
+from policymix.storage.folders import MAX_ARRAYS_BYTES, write_file
 
 try:
     from stable_baselines3.common.base_class import BaseAlgorithm, maybe_make_env
@@ -221,11 +222,21 @@ def _read_advisor(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         place = place if place.is_file() else Path(f"{path}.zip")
     try:
         with zipfile.ZipFile(place) as archive:
-            return json.loads(archive.read(FACTS)), load(archive.read(ARRAYS))
-    except (KeyError, zipfile.BadZipFile) as error:
+            facts, arrays = (_member(archive, name) for name in (FACTS, ARRAYS))
+            return json.loads(facts), load(arrays)
+    except (KeyError, ValueError, SafetensorError, zipfile.BadZipFile) as error:
         raise FileFormatError(
             place,
             "file",
             f"no advised learner ({error})",
             "Give a file that MarsDQN, MarsSAC, MarsPPO, MapseDQN or MapseSAC saved",
         ) from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """One file of an archive, which may be no bomb."""
+    with archive.open(name) as file:
+        content = file.read(MAX_ARRAYS_BYTES + 1)
+    if len(content) > MAX_ARRAYS_BYTES:
+        raise ValueError(f"{name} has more than the {MAX_ARRAYS_BYTES} bytes to read")
+    return content

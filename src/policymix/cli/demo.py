@@ -17,6 +17,7 @@ from policymix.reports.report import make_report
 from policymix.reports.results import Results, read_results
 from policymix.reports.statistics import standard_error
 from policymix.reports.verdicts import number
+from policymix.storage.places import held
 from policymix.training.task import TransferTask, load_task, prepare
 
 EARLY = 2_000
@@ -41,9 +42,10 @@ def demo(out: Path, trials: int, seed: int) -> None:
         parts=tuple(map(Part, methods)),
     )
     command = f"policymix demo --trials {trials} --seed {seed}"
-    keep_note(out, {"seed": seed, "quick": False, "command": command})
     console = Console()
-    run_all([experiment], out, console)
+    with held(out):
+        keep_note(out, {"seed": seed, "quick": False, "command": command})
+        run_all([experiment], out, console)
     (results,) = read_results(out)
     words = WORDS | {methods[1]: f"one source alone: {task.sources.names[best]}"}
     console.print(demo_table(task.domain.title, results, words))

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from policymix.core.errors import did_you_mean
+from policymix.core.errors import PolicymixError, did_you_mean
 from policymix.environments.registry import EVERYTHING, GROUPS, domain_names
 from policymix.methods.names import method_names
 from policymix.storage.folders import MANIFEST
+from policymix.storage.places import check_place, ground_of, is_used
 
 
 def a_method(_: Any, name: str) -> None:
@@ -65,17 +66,18 @@ def writable(_: Any, folder: Path | None) -> None:
     """A folder to write to, whatever is in it."""
     if folder is None:
         return
-    there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
-    if not there.is_dir():
-        raise ValueError(f"{there} is a file. Choose a folder")
-    if not os.access(there, os.W_OK):
-        raise ValueError(f"you may not write in {there}. Choose another")
+    try:
+        check_place(folder)
+    except PolicymixError as error:
+        raise ValueError(error) from None
+    if not os.access(ground_of(folder), os.W_OK):
+        raise ValueError(f"you may not write in {ground_of(folder)}. Choose another")
 
 
 def new_folder(_: Any, folder: Path) -> None:
     """A folder to write to, with nothing in it."""
     writable(_, folder)
-    if folder.exists() and any(folder.iterdir()):
+    if folder.is_dir() and is_used(folder):
         raise ValueError("this folder is in use. Choose a new one")
 
 

@@ -11,7 +11,8 @@ from policymix.core.progress import plan_bars
 from policymix.environments.registry import GROUPS, find_domain
 from policymix.experiments.plans import Experiment, Part, plan
 from policymix.experiments.runner import missing, run_parts
-from policymix.storage.folders import canonical, check_new, json_of, write_file
+from policymix.storage.folders import canonical, json_of, write_file
+from policymix.storage.places import check_unused, held
 from policymix.storage.runs import FACTS, read_facts
 from policymix.training.task import load_task, prepare
 
@@ -34,8 +35,9 @@ def reproduce(name: str, out: Path, seed: int, quick: bool, console: Console) ->
     options = f"{' --seed ' + str(seed) if seed else ''}{' --quick' if quick else ''}"
     command = f"policymix reproduce {name} --out {out.resolve().name}{options}"
     experiments = [plan(prepare(load_task(domain)), seed, quick) for domain in names]
-    keep_note(out, {"seed": seed, "quick": quick, "command": command})
-    run_all(experiments, out, console)
+    with held(out):
+        keep_note(out, {"seed": seed, "quick": quick, "command": command})
+        run_all(experiments, out, console)
 
 
 def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> None:
@@ -94,8 +96,7 @@ def write_note(out: Path, facts: dict[str, Any]) -> None:
     """Write down what a folder is for; one that has no note must be empty."""
     path = out / NOTE
     if not path.exists():
-        path.with_name(f".{NOTE}.new").unlink(missing_ok=True)
-        check_new(out)
+        check_unused(out)
     write_file(path, canonical({"format": FORMAT, **facts}))
 
 

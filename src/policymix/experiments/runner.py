@@ -20,7 +20,8 @@ from policymix.experiments.snapshots import (
     reference,
     snapshot_files,
 )
-from policymix.storage.folders import canonical, check_new, write_folder
+from policymix.storage.folders import canonical, write_folder
+from policymix.storage.places import check_unused
 from policymix.storage.records import read_settings
 from policymix.storage.runs import FACTS, Row, files_of, read_run, write_run
 from policymix.training.run import Pause, TrainingRun, TrialError, carry_out, new_run
@@ -66,7 +67,7 @@ def run_methods(
         raise PolicymixError(f"a method is named twice in {', '.join(methods)}")
     setups = {name: build_setup(task, name, settings) for name in methods}
     seeds = seeds_from(seed, trials)
-    check_new(out)
+    check_unused(out)
     facts = describe(task, methods, settings, seed, trials)
     rows: list[Row] = []
     try:

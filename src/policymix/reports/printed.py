@@ -14,6 +14,7 @@ from policymix.core.progress import bars
 from policymix.environments.registry import find_domain
 from policymix.experiments.runner import run_methods
 from policymix.sources.fingerprint import fingerprint
+from policymix.storage.places import held
 from policymix.storage.runs import FACTS, ROWS, Row
 from policymix.training.check import check_task
 from policymix.training.source_library import source_facts, train_library
@@ -23,9 +24,10 @@ from policymix.training.task import TransferTask, load_task, prepare
 def train_sources(domain: str, out: Path, seed: int) -> None:
     """Train a library with bars, save it and show it."""
     find_domain(domain).spec()
-    with bars() as begin:
-        library, facts = train_library(domain, seed, begin)
-    library.save(out, facts)
+    with held(out, whole=True):
+        with bars() as begin:
+            library, facts = train_library(domain, seed, begin)
+        library.save(out, facts)
     show_sources(str(out))
     print(f"library written to {out}")
 
@@ -81,7 +83,7 @@ def run_and_print(
     settings = task.domain.settings
     if steps is not None:
         settings = replace(settings, steps=steps)
-    with bars() as begin:
+    with held(out), bars() as begin:
         rows = run_methods(task, methods, settings, seed, trials, out, begin)
     Console().print(summary_table(task, rows))
     print(f"rows: {out / ROWS}   facts: {out / FACTS}")

@@ -5,15 +5,18 @@ of one than it may hold. Whatever is wrong with a file, the reader gets a
 `FileFormatError` that names the file and the field.
 """
 
+import fcntl
 import hashlib
 import json
 import math
 import os
+import secrets
 import shutil
 import stat
-import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -24,6 +27,8 @@ ARRAYS = "arrays.safetensors"
 MAX_MANIFEST_BYTES = 4 << 20
 MAX_HEADER_BYTES = 1 << 20
 MAX_ARRAYS_BYTES = 1 << 30
+PARTIAL = ".new"
+"""How names end while a file or a folder is being written; they begin with a dot."""
 RESTORE = "Restore the file from its origin, or make it again"
 
 
@@ -46,18 +51,39 @@ def write_folder(path: Path, files: dict[str, bytes]) -> None:
     path = Path(path)
     check_new(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    scratch, handle = _unfinished(path, Path.mkdir)
     try:
         for name, content in files.items():
             with (scratch / name).open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        scratch.chmod(0o755)
+                _write_through(file, content)
         scratch.replace(path)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+    finally:
+        os.close(handle)
+
+
+def _unfinished(path: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
+    """Something new beside a path, with a lock that says that it is being written.
+
+    After a kill the lock is gone and the thing is left: see `places.held`.
+    """
+    while True:
+        scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PARTIAL}")
+        make(scratch)
+        with suppress(FileNotFoundError):  # somebody took it for left behind
+            handle = os.open(scratch, os.O_RDONLY)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if scratch.exists():
+                return scratch, handle
+            os.close(handle)
+
+
+def _write_through(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def replace_folder(path: Path, files: dict[str, bytes]) -> None:
@@ -74,16 +100,16 @@ def replace_folder(path: Path, files: dict[str, bytes]) -> None:
 def write_file(path: Path, content: bytes) -> None:
     """Write or replace one file; a reader sees the old or the new one, never half."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.new")
+    scratch, handle = _unfinished(path, Path.touch)
     try:
         with scratch.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            _write_through(file, content)
         scratch.replace(path)
     except BaseException:
         scratch.unlink(missing_ok=True)
         raise
+    finally:
+        os.close(handle)
 
 
 def pack(

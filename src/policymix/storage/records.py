@@ -212,8 +212,8 @@ def read_settings(record: dict[str, Any]) -> Settings:
         value: Any = tuple(found) if isinstance(found, list) else found
         if not conforms(value, known[name]) or not is_finite(value):
             raise RecordError(f"settings.{name}", f"{value!r:.40} has the wrong type")
-        if isinstance(value, tuple) and len(value) > DEEPEST:
-            raise RecordError(f"settings.{name}", f"{len(value)} layers")
+        if isinstance(found, list) and len(found) > DEEPEST:
+            raise RecordError(f"settings.{name}", f"{len(found)} layers")
         values[name] = float(value) if known[name] is float else value
     return Settings(**values)
 

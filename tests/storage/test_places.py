@@ -1,6 +1,5 @@
 """Who writes to a folder: alone, and only where it can be written."""
 
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -79,29 +78,23 @@ def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path):
     refused(tmp_path / "new", "cannot be written to")
 
 
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from policymix.storage.places import held
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+with held(Path(sys.argv[1])):
+    pass
+"""
+
+
 def test_a_full_disk_is_noticed_at_once(tmp_path):
     """A limit on the size of files stands for the disk."""
-
-    def child(told):
-        import resource
-        import signal
-
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-        try:
-            with held(tmp_path / "out"):
-                told.put("taken")
-        except PolicymixError as error:
-            told.put(str(error))
-
-    context = multiprocessing.get_context("fork")
-    told = context.SimpleQueue()
-    pid = os.fork()
-    if pid == 0:
-        child(told)
-        os._exit(0)
-    os.waitpid(pid, 0)
-    assert "cannot be written to (File too large)" in told.get()
+    place = str(tmp_path / "out")
+    command = [sys.executable, "-c", FULL, place]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert f"{place} cannot be written to (File too large)" in found.stderr
     assert not (tmp_path / "out").exists()
 
 

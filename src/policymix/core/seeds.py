@@ -38,6 +38,10 @@ def check_seed(seed: Any, count: int = 1) -> int:
 
 def seeds_from(seed: Any, count: int) -> np.ndarray:
     """Trial t has seed + t."""
+    if not isinstance(count, int) or count < 1:
+        raise PolicymixError(
+            f"trials is {count!r}: it must be a whole number, at least 1"
+        )
     first = check_seed(seed, count)
     return np.array([first + place for place in range(count)], np.uint64)
 

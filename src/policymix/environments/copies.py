@@ -10,6 +10,12 @@ import numpy as np
 
 from policymix.core.seeds import check_seed, key_from, words_of
 from policymix.core.types import Discrete, Key, Keys
+from policymix.environments.answers import (
+    BrokenEnvironmentError,
+    same_shape,
+    start_of,
+    step_of,
+)
 from policymix.environments.base import AbstractDomain, Step
 
 Policy: TypeAlias = Callable[[np.ndarray], np.ndarray]
@@ -120,13 +126,15 @@ class HostTasks(AbstractTasks):
 
     def reset(self, seed: int | Sequence[int]) -> np.ndarray:
         """Begin an episode in every copy, with seeds from `seed` on, or these."""
-        pairs = zip(self._environments, _seeds(seed, self.copies), strict=True)
-        starts = [environment.reset(seed=own)[0] for environment, own in pairs]
+        self._seeds, self._taken = _seeds(seed, self.copies), 0
+        pairs = zip(self._environments, self._seeds, strict=True)
+        starts = [start_of(environment, seed=own) for environment, own in pairs]
         self._obs = np.array(starts, np.float32)
         return self._obs
 
     def step(self, actions: np.ndarray, active: np.ndarray | None = None) -> Round:
         """Take one action in every active copy."""
+        self._taken += 1
         flags = np.zeros((2, self.copies), bool)
         reward = np.zeros(self.copies, np.float32)
         next_obs, obs = self._obs.copy(), self._obs.copy()
@@ -134,10 +142,14 @@ class HostTasks(AbstractTasks):
         everyone = np.arange(self.copies)
         for i in everyone if active is None else everyone[active]:
             environment = self._environments[i]
-            next_obs[i], reward[i], *flags[:, i], infos[i] = environment.step(
-                int(actions[i])
-            )
-            ended = flags[:, i].any()
-            obs[i] = environment.reset()[0] if ended else next_obs[i]
+            try:
+                found, reward[i], *flags[:, i], infos[i] = step_of(
+                    environment, int(actions[i])
+                )
+                next_obs[i] = same_shape(found, next_obs[i])
+                obs[i] = start_of(environment) if flags[:, i].any() else next_obs[i]
+            except Exception as error:
+                place = (self._seeds[int(i)], self._taken)
+                raise BrokenEnvironmentError(*place, error) from error
         self._obs = obs
         return Round(next_obs, reward, flags[0], flags[1], obs, infos)

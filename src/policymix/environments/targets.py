@@ -11,6 +11,7 @@ import numpy as np
 from policymix.core.errors import DomainError
 from policymix.core.spaces import spec_of_spaces
 from policymix.core.types import Discrete
+from policymix.environments.answers import start_of, step_of
 from policymix.environments.base import AbstractDomain
 from policymix.environments.copies import DomainTasks, Variant
 
@@ -162,11 +163,11 @@ def first_observations(variant: Variant) -> np.ndarray:
     environment.action_space.seed(PROBE_RESET_SEED)
     seen = []
     for episode in range(EPISODES):
-        obs, _ = environment.reset(seed=PROBE_RESET_SEED + episode)
+        obs = start_of(environment, seed=PROBE_RESET_SEED + episode)
         for _ in range(STEPS):
             seen.append(np.array(obs))
-            obs, _, terminated, truncated, _ = environment.step(
-                environment.action_space.sample()
+            obs, _, terminated, truncated, _ = step_of(
+                environment, environment.action_space.sample()
             )
             if terminated or truncated:
                 break

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.core.errors import DomainError
+from policymix.core.seeds import words_of
 from policymix.core.types import Space
 from policymix.environments.copies import copies_of
 from policymix.environments.domain import Domain
@@ -65,7 +66,7 @@ class Elsewhere:
 
     def __init__(self, domain: Domain, loop: Loop, seeds: np.ndarray, episodes: int):
         self._loop, self._shape = loop, (len(seeds), episodes)
-        self._keys = keys_of(jnp.asarray(seeds), TESTS)
+        self._keys = keys_of(jnp.asarray(words_of(seeds)), TESTS)
         self._tasks = copies_of(domain.target, len(seeds) * episodes)
 
     def evaluate(self, episodes: int, alone: bool = False) -> Tests:

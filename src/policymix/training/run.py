@@ -5,7 +5,7 @@ One loop, `carry_out`, serves `train`, `policymix run` and `policymix reproduce`
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
 from policymix.environments.base import AbstractDomain
 from policymix.methods.method import Recipe
-from policymix.sources.host_calls import told_by_host
+from policymix.storage.records import conforms
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
 from policymix.training.compiled import CompiledShard, World
@@ -32,15 +32,8 @@ from policymix.training.loop import Loop, processors
 from policymix.training.scores import Examination
 from policymix.training.setup import as_printed, build_setup
 from policymix.training.step import LearningSetup, faults
+from policymix.training.stops import TrialError, telling, trial_of
 from policymix.training.task import TransferTask
-
-
-class TrialError(PolicymixError):
-    """A trial met a number that is not finite; `rows` holds what it had reached."""
-
-    def __init__(self, message: str, rows: list[Row]):
-        self.rows = rows
-        super().__init__(message)
 
 
 class Pause(NamedTuple):
@@ -70,6 +63,11 @@ def check_numbers(settings: Settings, trials: int) -> None:
         "capacity": settings.capacity,
         "refresh_every": settings.refresh_every,
     }
+    for field in fields(settings):
+        value, kind = getattr(settings, field.name), field.type
+        if not conforms(value, kind):
+            wanted = getattr(kind, "__name__", kind)
+            raise PolicymixError(f"{field.name} is {value!r}: it must be {wanted}")
     for name, number in positive.items():
         if number < 1:
             raise PolicymixError(f"{name} is {number}: it must be at least 1")
@@ -122,7 +120,8 @@ class TrainingRun:
             capacity=settings.capacity,
             updates=settings.updates,
         )
-        self.loop = make_loop(task, setup, self.plan, settings, seeds, cores)
+        with telling(name, seeds, step=0):
+            self.loop = make_loop(task, setup, self.plan, settings, seeds, cores)
         self._examination = self._examine(evaluate_on)
         self._asks = asks_sources(setup)
 
@@ -137,7 +136,8 @@ class TrainingRun:
         yield Pause(step, 0, self._evaluate(step))
         while step < settings.steps:
             length = min(self.plan.length, settings.steps - step)
-            self._advance(length)
+            with telling(self.name, self.seeds, step, length):
+                self.loop.advance(length)
             step += length
             if step % self._refresh_every == 0:
                 self.loop.refresh()
@@ -168,15 +168,11 @@ class TrainingRun:
         elsewhere = Elsewhere(domain, self.loop, self.seeds, tests)
         return Examination(domain, self.loop, elsewhere)
 
-    def _advance(self, length: int) -> None:
-        with _complaints_of_sources():
-            self.loop.advance(length)
-
     def _evaluate(self, step: int) -> list[Row]:
         settings = self.settings
         final = step == settings.steps
         episodes = settings.final_episodes if final else settings.evaluation_episodes
-        with _complaints_of_sources():
+        with telling(self.name, self.seeds, step):
             scores = alone = self._examination.scores(episodes)
             if self._asks:
                 alone = self._examination.scores(episodes, alone=True)
@@ -198,9 +194,8 @@ class TrainingRun:
         place = int(np.argmax(codes > 0))
         what = faults(self.task.sources.names)[codes[place]]
         raise TrialError(
-            f"{self.name}, trial {place} (seed {self.seeds[place]}), "
-            f"step {steps[place]}: {what} is not a finite number. Mend it there, or, "
-            "if it is the learner's, lower its learning rate",
+            f"{self.name}, {trial_of(self.seeds, place)}, step {steps[place]}: {what}. "
+            "Mend it there, or, if it is the learner's, lower its learning rate",
             rows,
         )
 
@@ -256,20 +251,8 @@ def carry_out(
             if not goes_on:
                 break
     except TrialError as error:
-        raise TrialError(str(error), rows + error.rows) from None
+        raise TrialError(str(error), rows + error.rows) from error.__cause__
     return rows
-
-
-@contextmanager
-def _complaints_of_sources() -> Iterator[None]:
-    """What a plain function raises in the middle of compiled code, without the rest."""
-    try:
-        yield
-    except (jax.errors.JaxRuntimeError, ValueError) as error:
-        told = told_by_host(error)
-        if told is None:
-            raise
-        raise TrialError(told, []) from error
 
 
 def make_loop(

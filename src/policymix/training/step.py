@@ -115,9 +115,13 @@ class LearningSetup(eqx.Module):
 def faults(sources: tuple[str, ...]) -> list[str]:
     """What each code of a `Fault` stands for."""
     predictions = [f"the prediction of source {name!r}" for name in sources]
-    advice = [f"the advice of source {name!r}" for name in sources]
     everyone = ["nothing", "the observation", "the reward", "the learner's loss"]
-    return everyone + predictions + advice
+    told = [f"{what} is not a finite number" for what in everyone + predictions]
+    return told + [
+        f"the advice of source {name!r} is no action of the target, or its "
+        "probabilities are not finite numbers"
+        for name in sources
+    ]
 
 
 def begin(setup: LearningSetup, key: Key, obs: Observation) -> Trial:

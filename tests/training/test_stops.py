@@ -1,0 +1,145 @@
+"""The user's own code that fails in the middle: who, when and why, and no traceback."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from policymix.core.errors import PolicymixError
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary
+from policymix.training.run import TrialError, check_numbers
+from policymix.training.task import TransferTask, prepare
+from policymix.training.train import train
+
+from support.own_probes import BRIEF, Line, homeward, stepping
+from support.own_probes import unoptimised as unoptimised
+from support.probes import MIXED, QUICK
+
+pytestmark = [pytest.mark.learning, pytest.mark.usefixtures("unoptimised")]
+ONLY = SourceLibrary([SourceTask("only", homeward, stepping)])
+SETTINGS = replace(BRIEF, steps=120, evaluate_every=60)
+
+
+class Failing(Line):
+    """A copy that began with one of the seeds fails after so many steps."""
+
+    def __init__(self, after, answer=None, seeds=(0,)):
+        super().__init__()
+        self.after, self.answer, self.seeds = after, answer, seeds
+        self.taken, self.weak = 0, False
+
+    def reset(self, *, seed=None, options=None):
+        self.weak = self.weak or seed in self.seeds
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.taken += 1
+        if self.taken <= self.after or not self.weak:
+            return super().step(action)
+        if self.answer is None:
+            raise OSError("the motor is hot\nsecond line")
+        return self.answer
+
+
+def stopped(make, **options):
+    task = TransferTask(make, ONLY, horizon=20)
+    with pytest.raises(TrialError) as caught:
+        train(task, "scratch", settings=SETTINGS, progress=False, **options)
+    return caught.value
+
+
+def test_an_environment_that_raises_is_told_with_step_trial_and_cause():
+    error = stopped(lambda: Failing(70, seeds=(8,)), trials=3, seed=7)
+    assert str(error).startswith("scratch, trial 1 (seed 8), ")
+    assert "step 71: the target's step raised OSError: the motor is hot" in str(error)
+    assert "second line" not in str(error)
+    assert isinstance(error.__cause__, PolicymixError)
+    assert {row.step for row in error.rows} == {0, 60}
+    assert len(error.rows) == 6
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (([0.0, 1.0], 0.0, False, {}), r"step must return five values"),
+        (([0.0], 0.0, False, False, {}), r"an observation of shape \(1,\), but"),
+        (([0.0, 1.0], "much", False, False, {}), r"ValueError.*much"),
+    ],
+)
+def test_what_is_no_answer_is_told_in_a_sentence(answer, words):
+    error = stopped(lambda: Failing(70, answer))
+    assert str(error).startswith("scratch, trial 0 (seed 0), step 71: ")
+    assert re.search(words, str(error))
+
+
+def test_an_environment_of_the_old_kind_is_refused_before_training():
+    class Old(Line):
+        def step(self, action) -> Any:
+            return super().step(action)[:4]
+
+    class Older(Line):
+        def reset(self, *, seed=None, options=None) -> Any:
+            return super().reset(seed=seed)[0]
+
+    for kind, words in ((Old, "step must return five"), (Older, "reset must return")):
+        with pytest.raises(PolicymixError, match=words):
+            prepare(TransferTask(kind, ONLY, horizon=20))
+
+
+def test_an_impossible_action_late_is_called_that():
+    asked = []
+
+    def late(obs):
+        asked.append(obs)
+        return 7 if len(asked) > 1_000 else homeward(obs)
+
+    library = SourceLibrary([SourceTask("late", late, stepping)])
+    task = TransferTask(lambda: Line(), library, horizon=20)
+    with pytest.raises(TrialError, match="the advice of source 'late' is no action"):
+        train(task, "phi1", settings=SETTINGS, progress=False)
+
+
+def test_a_source_that_raises_late_is_told_with_the_steps():
+    asked = []
+
+    def late(obs):
+        asked.append(obs)
+        if len(asked) > 1_000:
+            raise OSError("the teacher left")
+        return homeward(obs)
+
+    library = SourceLibrary([SourceTask("late", late, stepping)])
+    task = TransferTask(lambda: Line(), library, horizon=20)
+    with pytest.raises(TrialError, match="OSError: the teacher left") as told:
+        train(task, "phi1", settings=SETTINGS, progress=False)
+    told.match(r"^phi1, trial 0 \(seed 0\), (steps \d+ … \d+|after step \d+): ")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"steps": 200.0}, r"steps is 200\.0: it must be int"),
+        ({"steps": "200"}, "steps is '200': it must be int"),
+        ({"steps": 0}, "steps is 0: it must be at least 1"),
+        ({"seed": "7"}, "seed is '7': it must be a whole number"),
+        ({"trials": 2.0}, r"trials is 2\.0: it must be a whole number"),
+        ({"trials": 0}, "trials is 0"),
+    ],
+)
+def test_numbers_that_are_none_are_told_in_a_sentence(options, words):
+    with pytest.raises(PolicymixError, match=words):
+        train(MIXED, "scratch", settings=QUICK, **options, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"discount": "high"}, "discount is 'high': it must be float"),
+        ({"layers": [8]}, r"layers is \[8\]: it must be tuple"),
+    ],
+)
+def test_settings_of_another_type_are_told_in_a_sentence(change, words):
+    with pytest.raises(PolicymixError, match=words):
+        check_numbers(replace(QUICK, **change), 1)

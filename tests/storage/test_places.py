@@ -8,7 +8,13 @@ import pytest
 
 from policymix.core.errors import PolicymixError
 from policymix.storage import places
-from policymix.storage.folders import PARTIAL, write_file, write_folder
+from policymix.storage.folders import (
+    PARTIAL,
+    REPLACED,
+    replace_folder,
+    write_file,
+    write_folder,
+)
 from policymix.storage.places import LOCK, check_unused, held
 
 HOLD = """
@@ -130,3 +136,16 @@ def test_a_lock_that_says_nothing_is_still_a_lock(tmp_path):
         (tmp_path / LOCK).write_text("[]")
         refused(tmp_path, "in use by another process")
     assert places.LOCK == LOCK
+
+
+def test_a_folder_whose_replacement_was_killed_is_brought_back(tmp_path):
+    (tmp_path / f".mars{REPLACED}").mkdir()
+    (tmp_path / f".mars{REPLACED}" / "rows").write_bytes(b"old")
+    with held(tmp_path):
+        assert (tmp_path / "mars" / "rows").read_bytes() == b"old"
+        replace_folder(tmp_path / "mars", {"rows": b"new"})
+    (tmp_path / f".mars{REPLACED}").mkdir()
+    with held(tmp_path):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["mars"]
+    assert (tmp_path / "mars" / "rows").read_bytes() == b"new"

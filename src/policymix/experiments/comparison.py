@@ -11,6 +11,7 @@ import numpy as np
 
 from policymix.core.errors import FileFormatError
 from policymix.core.progress import Begin
+from policymix.core.seeds import seeds_from
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.runner import check_part, facts_of
 from policymix.experiments.snapshots import (
@@ -127,7 +128,7 @@ def watch(
         part.method,
         setup,
         settings,
-        np.arange(experiment.seed, experiment.seed + experiment.trials),
+        seeds_from(experiment.seed, experiment.trials),
         stops if setup.method.contextual else (),
     )
     looks: list[Look] = []

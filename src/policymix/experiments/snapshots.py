@@ -12,9 +12,9 @@ from policymix.beliefs.own_model import OWN_MODEL
 from policymix.environments.copies import copies_of
 from policymix.environments.episodes import disturbed, play
 from policymix.environments.registry import known_domain
-from policymix.environments.study import Cells, Paths, Study, View
+from policymix.environments.study import Cells, Paths, View
 from policymix.storage.folders import pack, read_arrays, read_manifest
-from policymix.storage.records import RecordError, blaming, conforms
+from policymix.storage.records import LARGEST, RecordError, blaming, conforms
 from policymix.training.agent import TrainedAgent
 from policymix.training.task import TransferTask
 
@@ -152,18 +152,43 @@ def check_seen(facts: dict[str, Any], arrays: Arrays) -> None:
             raise RecordError(name, f"not a {kind}")
     if facts["steps"] != sorted(set(facts["steps"])) or facts["steps"][0] < 0:
         raise RecordError("steps", "they do not grow")
-    shapes = {name: array.shape for name, array in arrays.items()}
-    view = getattr(known_domain(str(facts.get("domain"))), "study", Study()).view
-    ways = shapes.get("places", (0, 0))[1:-1]
-    middle = {"right": shapes.get("right", (0,))[1:2]}
-    if isinstance(view, Paths):
-        middle |= {"places": (*ways, 2), "scores": ways[:1]}
-        middle["weights"] = (*ways, len(facts["sources"]))
-    elif view is not None:
-        drawn = view.walls().ravel() if isinstance(view, Cells) else view.states()
-        middle["weights"] = (*drawn.shape[:2], len(facts["sources"]))
-    for name, shape in shapes.items():
-        if shape != (len(facts["steps"]), *middle.get(name, ())):
-            raise RecordError(name, f"an array of the shape {shape}")
-        if not np.all(np.isfinite(arrays[name])):
+    times, count = len(facts["steps"]), len(facts["sources"])
+    expected = {
+        "right": (times, -1),
+        "trust": (times, -1, count),
+        "visited": (-1,) * arrays.get("visited", np.zeros(0)).ndim,
+        "places": (times, -1, -1, 2),
+        "scores": (times, -1),
+        "weights": (times, *drawn_of(facts, arrays), count),
+    }
+    for name, array in arrays.items():
+        wanted = expected.get(name, ())
+        free = tuple(
+            -1 if w == -1 else n for w, n in zip(wanted, array.shape, strict=False)
+        )
+        if len(wanted) != array.ndim or free != wanted:
+            raise RecordError(name, f"an array of the shape {array.shape}")
+        if not np.all(np.isfinite(array)):
             raise RecordError(name, "its array holds NaN or infinity")
+
+
+def drawn_of(facts: dict[str, Any], arrays: Arrays) -> tuple[int, ...]:
+    """How many states are drawn: by the domain, or by what was written of a task."""
+    known, own = known_domain(str(facts.get("domain"))), facts.get("view")
+    view = None if known is None else known.study.view
+    if isinstance(view, Paths):
+        return arrays["places"].shape[1:-1]
+    if view is not None:
+        states = view.walls().ravel() if isinstance(view, Cells) else view.states()
+        return states.shape[:2]
+    if own is None:
+        return ()
+    if "cells" in own:
+        if not 1 <= own["columns"] <= own["cells"] <= LARGEST:
+            raise RecordError("view", f"{own!r:.99} is no grid")
+        return (own["cells"],)
+    size, (across, up) = len(own["labels"]), own["axes"]
+    states = arrays["visited"].reshape(-1, size)
+    if not (0 <= across < size and 0 <= up < size and conforms(own, dict[str, list])):
+        raise RecordError("view", f"{own!r:.99} are no axes")
+    return states.shape[:1]

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from policymix.core.errors import PolicymixError
 from policymix.core.progress import Begin, plan_bars, silent
+from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
 from policymix.experiments.comparison import (
     extend,
@@ -27,6 +28,7 @@ from policymix.reports.printed import summary_table
 from policymix.reports.report import make_report
 from policymix.reports.results import Results, read_results
 from policymix.reports.verdicts import Verdict
+from policymix.storage.places import held
 from policymix.storage.runs import Row
 from policymix.training.task import TransferTask, load_task, prepare
 
@@ -95,8 +97,9 @@ def compare(
         settings = replace(settings, steps=steps)
     console = Console(quiet=not progress)
     place = Path(out)
-    run_comparison(task, methods, settings, seed, trials, place, console, over)
-    page = make_report(place, console).resolve()
+    with held(place):
+        run_comparison(task, methods, settings, seed, trials, place, console, over)
+        page = make_report(place, console).resolve()
     comparison = Comparison(read_results(place)[0], page)
     console.print(summary_table(task, comparison.rows))
     console.print(str(comparison), soft_wrap=True, markup=False, highlight=False)
@@ -115,8 +118,9 @@ def run_comparison(
     command: str = "",
 ) -> None:
     """Run what a folder lacks of a comparison; see `compare`."""
-    if trials < 1 or not methods:
-        raise PolicymixError("there is nothing to compare: give a method and a trial")
+    if not methods:
+        raise PolicymixError("there is nothing to compare: give a method")
+    seeds_from(seed, trials)
     names = list(dict.fromkeys([*methods_there(out), *methods]))
     for name in names:
         find_recipe(name, len(task.sources))

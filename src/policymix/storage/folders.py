@@ -29,6 +29,8 @@ MAX_HEADER_BYTES = 1 << 20
 MAX_ARRAYS_BYTES = 1 << 30
 PARTIAL = ".new"
 """How names end while a file or a folder is being written; they begin with a dot."""
+REPLACED = ".old"
+"""How the name of a folder ends that makes room for its successor."""
 RESTORE = "Restore the file from its origin, or make it again"
 
 
@@ -87,10 +89,13 @@ def _write_through(file: BinaryIO, content: bytes) -> None:
 
 
 def replace_folder(path: Path, files: dict[str, bytes]) -> None:
-    """Write a folder in place of one that is there; a failure leaves the old one."""
-    new, old = (path.with_name(f".{path.name}.{age}") for age in ("new", "old"))
-    for rest in (new, old):
-        shutil.rmtree(rest, ignore_errors=True)
+    """Write a folder in place of one that is there; a failure leaves the old one.
+
+    A kill between the two renamings is made good by `places.held`.
+    """
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PARTIAL}")
+    old = path.with_name(f".{path.name}{REPLACED}")
+    shutil.rmtree(old, ignore_errors=True)
     write_folder(new, files)
     path.rename(old)
     new.rename(path)

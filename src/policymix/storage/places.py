@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from policymix.core.errors import FileFormatError, PolicymixError
-from policymix.storage.folders import PARTIAL, json_of
+from policymix.storage.folders import PARTIAL, REPLACED, json_of
 
 LOCK = ".lock"
 """Within a folder, while somebody writes there; after a kill it stays and binds nobody,
@@ -52,6 +52,8 @@ def held(folder: Path, whole: bool = False) -> Iterator[None]:
         mine = f".{glob.escape(folder.name)}.*{PARTIAL}"
         for left in home.glob(mine) if whole else home.rglob(f".*{PARTIAL}"):
             _remove_if_abandoned(left)
+        for old in () if whole else home.rglob(f".*{REPLACED}"):
+            _bring_back(old)
         yield
     finally:
         lock.unlink(missing_ok=True)
@@ -80,7 +82,7 @@ def ground_of(path: Path) -> Path:
 def is_used(folder: Path) -> bool:
     """Whether a folder has anything in it but what writers leave behind."""
     return any(
-        path.name != LOCK and not path.name.endswith(PARTIAL)
+        path.name != LOCK and not path.name.endswith((PARTIAL, REPLACED))
         for path in folder.iterdir()
     )
 
@@ -158,6 +160,15 @@ def _remove_if_abandoned(path: Path) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         finally:
             os.close(handle)
+
+
+def _bring_back(old: Path) -> None:
+    """Finish what `replace_folder` was killed in: one of the two is there."""
+    path = old.with_name(old.name.removeprefix(".").removesuffix(REPLACED))
+    if path.exists():
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        old.rename(path)
 
 
 def _remove_empty(folders: list[Path]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from policymix.core.errors import FileFormatError
 from policymix.core.progress import silent
 from policymix.experiments.plans import Experiment, Part
-from policymix.experiments.runner import missing, run_parts
+from policymix.experiments.runner import Wanted, missing, run_here
 from policymix.experiments.runner import run_methods as run
 from policymix.experiments.snapshots import read_snapshots
 from policymix.storage.folders import ARRAYS, MANIFEST
@@ -48,7 +48,8 @@ def go(experiment, out, begin=silent):
     """Run, and tell which pieces were run."""
     run_now = []
     parts = missing(experiment, out)
-    run_parts(experiment, parts, out, begin, lambda part, _: run_now.append(part))
+    wanted = [Wanted(experiment, part, out / part.name) for part in parts]
+    run_here(wanted, begin, lambda done, _: run_now.append(done.part))
     return run_now
 
 

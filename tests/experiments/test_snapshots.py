@@ -24,10 +24,10 @@ from policymix.experiments.snapshots import (
     map_of,
     read_snapshots,
     reference,
-    snapshot_files,
     walked,
 )
 from policymix.experiments.snapshots import FORMAT as SNAPSHOTS
+from policymix.experiments.watched import with_looks
 from policymix.storage.folders import ARRAYS, MANIFEST, pack, write_folder
 from policymix.training.agent import TrainedAgent
 from policymix.training.run import new_run
@@ -205,7 +205,7 @@ def test_what_was_seen_is_read_back(maze, known, tmp_path):
         look(maze, known, step, [stub(lambda rows, i=i: np.eye(4)[(rows + i) % 4])] * 2)
         for i, step in enumerate((0, 150, 1_000))
     ]
-    write_folder(tmp_path / "seen", snapshot_files(maze, looks))
+    write_folder(tmp_path / "seen", with_looks(maze, [], looks).files())
     facts, arrays = read_snapshots(tmp_path / "seen")
     assert facts["domain"] == "maze"
     assert facts["sources"] == list(maze.sources.names)
@@ -217,8 +217,8 @@ def test_what_was_seen_is_read_back(maze, known, tmp_path):
 
 
 def test_without_looks_there_are_no_files(tmp_path):
-    assert snapshot_files(MIXED, []) == {}
-    write_folder(tmp_path / "blind", snapshot_files(HELPFUL, [Look(0, {})]))
+    assert with_looks(MIXED, [], []).files() == {}
+    write_folder(tmp_path / "blind", with_looks(HELPFUL, [], [Look(0, {})]).files())
     assert read_snapshots(tmp_path / "blind")[1] == {}
 
 
@@ -247,7 +247,8 @@ def test_what_nobody_can_have_seen_is_refused(tmp_path, facts, arrays, field):
 
 @pytest.mark.parametrize("name", [MANIFEST, ARRAYS])
 def test_a_snapshot_that_was_altered_is_named(tmp_path, name):
-    content = snapshot_files(MIXED, [Look(0, {"right": np.array([0.25, 0.75])})])
+    looks = [Look(0, {"right": np.array([0.25, 0.75])})]
+    content = with_looks(MIXED, [], looks).files()
     content[name] = content[name][:-9] + b"0" + content[name][-8:]
     write_folder(tmp_path / "seen", content)
     with pytest.raises(FileFormatError) as caught:

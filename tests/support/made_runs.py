@@ -18,8 +18,8 @@ from policymix.experiments.snapshots import (
     POINTS,
     Look,
     percent,
-    snapshot_files,
 )
+from policymix.experiments.watched import with_looks
 from policymix.reports.results import Results, Seen, put_together
 from policymix.sources.dynamics import TableDynamics
 from policymix.sources.experts import SourceTask
@@ -130,7 +130,8 @@ def write_run(
         )
     ]
     task = task_of(domain, made.get("names", ()))
-    write_folder(folder, run_files(run.facts, rows) | snapshot_files(task, looks))
+    seen = with_looks(task, rows, looks)
+    write_folder(folder, run_files(run.facts, rows) | seen.files())
     return folder
 
 

@@ -193,6 +193,12 @@ def do_reproduce(
     out: Folder,
     quick: Annotated[bool, Parameter(show_default=False)] = False,
     seed: Seed = 0,
+    executor: Annotated[
+        Literal["processes", "ray"] | None, Parameter(show_default=False)
+    ] = None,
+    workers: Annotated[Positive | None, Parameter(show_default=False)] = None,
+    address: Annotated[str | None, Parameter(show_default=False)] = None,
+    block: Positive = 5,
 ):
     """Run whole experiments and report on every claim.
 
@@ -203,17 +209,25 @@ def do_reproduce(
         out: Where to write, a new folder or one to go on with.
         quick: Few trials, about two minutes for each domain.
         seed: Trial t has seed + t.
+        executor: Who runs blocks of trials: processes of this machine, or a cluster
+            of ray. By default part after part, all trials side by side.
+        workers: How many processes; by default as many as there are cores.
+        address: Of the cluster; auto finds one that runs on this machine.
+        block: Trials of a block, at most.
     """
     from rich.console import Console
 
-    from policymix.experiments.reproduce import reproduce
+    from policymix.experiments.executors import open_executor
+    from policymix.experiments.reproduce import Blockwise, reproduce
     from policymix.reports.report import make_report
 
     console, whole = Console(), domain == EVERYTHING
-    for group in GROUPS if whole else (domain,):
-        place = out / group if whole else out
-        reproduce(group, place, seed, quick, console)
-        make_report(place, console)
+    with open_executor(executor, workers, address) as found:
+        blockwise = None if found is None else Blockwise(found, block)
+        for group in GROUPS if whole else (domain,):
+            place = out / group if whole else out
+            reproduce(group, place, seed, quick, console, blockwise)
+            make_report(place, console)
 
 
 @command("policymix report my-run", domains=False)

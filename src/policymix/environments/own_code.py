@@ -10,6 +10,13 @@ from typing import Any
 
 from policymix.core.errors import PolicymixError, UsageError, did_you_mean
 
+_RUN: list[str] = []
+
+
+def was_run() -> tuple[str, ...]:
+    """Files and modules that were executed in this process: workers need them too."""
+    return tuple(_RUN)
+
 
 def run_own_code(place: str, option: str = "--load ") -> ModuleType:
     """Execute a Python file, or import a module: whatever it registers is known then.
@@ -26,7 +33,9 @@ def run_own_code(place: str, option: str = "--load ") -> ModuleType:
         guess = did_you_mean(place, near)
         raise UsageError(f"{option}{place}: there is no such file.{guess}")
     try:
-        return _file(path) if path.suffix == ".py" else importlib.import_module(place)
+        found = _file(path) if path.suffix == ".py" else importlib.import_module(place)
+        _RUN.append(place)
+        return found
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name == place:
             raise UsageError(

@@ -1,16 +1,18 @@
 """Whole experiments from one command; what is finished is kept."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
 from policymix.core.errors import FileFormatError
-from policymix.core.progress import plan_bars
+from policymix.core.progress import Begin, plan_bars
 from policymix.environments.registry import GROUPS, find_domain
-from policymix.experiments.plans import Experiment, Part, plan
-from policymix.experiments.runner import missing, run_parts
+from policymix.experiments.blocks import BLOCK, Block, Executor, Made, run_on
+from policymix.experiments.plans import Experiment, plan
+from policymix.experiments.runner import Wanted, missing, run_here
 from policymix.storage.folders import canonical, json_of, write_file
 from policymix.storage.places import check_unused, held
 from policymix.storage.runs import FACTS, read_facts
@@ -19,7 +21,22 @@ from policymix.training.task import load_task, prepare
 NOTE, FORMAT = "experiment.json", "policymix experiment"
 
 
-def reproduce(name: str, out: Path, seed: int, quick: bool, console: Console) -> None:
+class Blockwise(NamedTuple):
+    """Blocks of trials run on an executor."""
+
+    executor: Executor
+    block: int = BLOCK
+    """Trials of a block, at most."""
+
+
+def reproduce(
+    name: str,
+    out: Path,
+    seed: int,
+    quick: bool,
+    console: Console,
+    blockwise: Blockwise | None = None,
+) -> None:
     """Run a domain's experiment, or several of them; goes on where it stopped.
 
     Args:
@@ -28,6 +45,7 @@ def reproduce(name: str, out: Path, seed: int, quick: bool, console: Console) ->
         seed: trial t has seed + t.
         quick: few trials.
         console: to report on.
+        blockwise: how blocks of trials are run; None runs part after part here.
     """
     names = GROUPS.get(name) or (find_domain(name).name,)
     for domain in names:
@@ -37,41 +55,52 @@ def reproduce(name: str, out: Path, seed: int, quick: bool, console: Console) ->
     experiments = [plan(prepare(load_task(domain)), seed, quick) for domain in names]
     with held(out):
         keep_note(out, {"seed": seed, "quick": quick, "command": command})
-        run_all(experiments, out, console)
+        run_all(experiments, out, console, blockwise, quick)
 
 
-def run_all(experiments: Sequence[Experiment], out: Path, console: Console) -> None:
+def run_all(
+    experiments: Sequence[Experiment],
+    out: Path,
+    console: Console,
+    blockwise: Blockwise | None = None,
+    quick: bool = False,
+) -> None:
     """Run what is missing, with a bar for the whole."""
-    folders = [out / experiment.task.domain.name for experiment in experiments]
-    wanted = [missing(*pair) for pair in zip(experiments, folders, strict=True)]
-    efforts = {
-        experiment.title(part): experiment.effort(part)
-        for experiment, parts in zip(experiments, wanted, strict=True)
-        for part in parts
-    }
+    wanted = [
+        Wanted(experiment, part, out / experiment.task.domain.name / part.name)
+        for experiment in experiments
+        for part in missing(experiment, out / experiment.task.domain.name)
+    ]
     total = sum(len(experiment.parts) for experiment in experiments)
-    there = total - len(efforts)
+    there = total - len(wanted)
     if there:
         told = f"{there} of {total} parts are in {out} already and are kept"
         console.print(told, markup=False)
-    if not efforts:
+    if not wanted:
         return
     try:
-        with plan_bars(console, efforts) as begin:
-            for experiment, parts, folder in zip(
-                experiments, wanted, folders, strict=True
-            ):
-
-                def finished(
-                    part: Part, seconds: float, experiment: Experiment = experiment
-                ) -> None:
-                    title = experiment.title(part)
-                    console.print(f"{title:<28} {seconds:6.0f} s", highlight=False)
-
-                run_parts(experiment, parts, folder, begin, finished)
+        with plan_bars(console, {w.title: w.effort for w in wanted}) as begin:
+            if blockwise is None:
+                run_here(wanted, begin, partial(tell_part, console))
+            else:
+                at_block = partial(move_bar, begin)
+                run_on(blockwise.executor, wanted, quick, blockwise.block, at_block)
     except KeyboardInterrupt:
         console.print("The same command goes on after the last finished part.")
         raise
+
+
+def tell_part(console: Console, wanted: Wanted, seconds: float) -> None:
+    """A part is finished."""
+    console.print(f"{wanted.title:<28} {seconds:6.0f} s", highlight=False)
+
+
+def move_bar(begin: Begin, wanted: Wanted, block: Block, made: Made) -> None:
+    """A block is finished: the bar of all workers moves on."""
+    steps, rows = wanted.experiment.settings.steps, made.watched.rows
+    last = [row.score for row in rows if row.step == rows[-1].step]
+    advance = begin(wanted.title, steps * wanted.experiment.trials, "score")
+    advance(steps * block.trials, sum(last) / len(last))
 
 
 def keep_note(out: Path, facts: dict[str, Any]) -> None:

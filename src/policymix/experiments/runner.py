@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.progress import Begin
@@ -13,18 +13,13 @@ from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
 from policymix.experiments.facts import describe
 from policymix.experiments.plans import Experiment, Part
-from policymix.experiments.snapshots import (
-    Look,
-    Reference,
-    look,
-    reference,
-    snapshot_files,
-)
+from policymix.experiments.snapshots import Reference, reference
+from policymix.experiments.watched import Piece, watch_part
 from policymix.storage.folders import canonical, write_folder
 from policymix.storage.places import check_unused
 from policymix.storage.records import read_settings
 from policymix.storage.runs import FACTS, Row, files_of, read_run, write_run
-from policymix.training.run import Pause, TrainingRun, TrialError, carry_out, new_run
+from policymix.training.run import TrainingRun, TrialError, carry_out
 from policymix.training.setup import build_setup
 from policymix.training.task import TransferTask
 
@@ -95,27 +90,42 @@ def missing(experiment: Experiment, out: Path) -> list[Part]:
     return [p for p in experiment.parts if not (out / p.name).exists()]
 
 
-def run_parts(
-    experiment: Experiment,
-    parts: Sequence[Part],
-    out: Path,
-    begin: Begin,
-    finished: Callable[[Part, float], None],
+class Wanted(NamedTuple):
+    """A part that is to be run, and the folder that it becomes, all at once."""
+
+    experiment: Experiment
+    part: Part
+    out: Path
+
+    @property
+    def title(self) -> str:
+        """Of the part among those of other domains."""
+        return self.experiment.title(self.part)
+
+    @property
+    def effort(self) -> float:
+        """Seconds it may take on two cores."""
+        return self.experiment.effort(self.part)
+
+
+def run_here(
+    wanted: Sequence[Wanted], begin: Begin, finished: Callable[[Wanted, float], None]
 ) -> None:
-    """Run some parts of an experiment.
+    """Run parts one after the other.
 
     Args:
-        experiment: to which they belong.
-        parts: what to run.
-        out: the domain's folder; each part becomes a folder in it, all at once.
+        wanted: what to run.
         begin: reports on the progress of a part.
         finished: is told of every part that was run, and the seconds it took.
     """
-    known = reference(experiment.task) if parts else None
-    for part in parts:
-        started = time.perf_counter()
-        run_part(experiment, part, known, out / part.name, begin)
-        finished(part, time.perf_counter() - started)
+    known: dict[str, Reference | None] = {}
+    for each in wanted:
+        started, task = time.perf_counter(), each.experiment.task
+        if task.domain.name not in known:
+            known[task.domain.name] = reference(task)
+        right = known[task.domain.name]
+        run_part(each.experiment, each.part, right, each.out, begin)
+        finished(each, time.perf_counter() - started)
 
 
 def run_part(
@@ -127,20 +137,17 @@ def run_part(
 ) -> None:
     """Train one method with one set of settings and write its folder."""
     started = time.perf_counter()
-    task, settings = experiment.task, experiment.settings_of(part)
-    facts, stops = facts_of(experiment, part), experiment.looks(part)
-    seed, trials = experiment.seed, experiment.trials
-    run = new_run(task, part.method, settings, seed, trials, stops)
-    looks: list[Look] = []
+    watched = watch_part(experiment, part, known, begin)
+    write_part(experiment, part, watched, time.perf_counter() - started, out)
 
-    def at_pause(pause: Pause) -> None:
-        if pause.step in stops:
-            looks.append(look(task, known, pause.step, run.agents()))
 
-    rows = carry_out(run, begin, experiment.title(part), at_pause)
-    facts["status"] = "finished"
-    facts["wall_seconds"] = {part.method: time.perf_counter() - started}
-    write_folder(out, files_of(facts, rows) | snapshot_files(task, looks))
+def write_part(
+    experiment: Experiment, part: Part, watched: Piece, seconds: float, out: Path
+) -> None:
+    """A part's folder, whole or not at all."""
+    facts = facts_of(experiment, part) | {"status": "finished"}
+    facts["wall_seconds"] = {part.method: seconds}
+    write_folder(out, files_of(facts, watched.rows) | watched.files())
 
 
 def facts_of(experiment: Experiment, part: Part) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from policymix.environments.copies import copies_of
 from policymix.environments.episodes import disturbed, play
 from policymix.environments.registry import known_domain
 from policymix.environments.study import Cells, Paths, View
-from policymix.storage.folders import pack, read_arrays, read_manifest
+from policymix.storage.folders import read_arrays, read_manifest
 from policymix.storage.records import LARGEST, RecordError, blaming, conforms
 from policymix.training.agent import TrainedAgent
 from policymix.training.task import TransferTask
@@ -107,15 +107,6 @@ def walked(task: TransferTask, agent: TrainedAgent) -> Arrays:
         "weights": percent(np.stack(weights)),
         "scores": np.array([episode.total for episode in episodes]),
     }
-
-
-def snapshot_files(task: TransferTask, looks: Sequence[Look]) -> dict[str, bytes]:
-    """The files of a snapshots folder; none without looks."""
-    if not looks:
-        return {}
-    arrays = stacked(looks)
-    steps = [look.step for look in looks]
-    return pack(FORMAT, VERSION, snapshot_facts(task, steps, arrays), arrays)
 
 
 def stacked(looks: Sequence[Look]) -> Arrays:

@@ -1,8 +1,11 @@
-"""Trials side by side: a shard of them on every core, or on every accelerator.
+"""Trials side by side: shards of them, on all cores or on every accelerator.
 
-Every shard has a thread that steps it: compiled programs hold no interpreter lock, so
-threads run at once, and no setting of JAX is needed. What a trial learns does not
-depend on the shard that it is in.
+Every core has a thread that steps shards: compiled programs hold no interpreter lock,
+so threads run at once, and no setting of JAX is needed.
+
+How a program rounds depends on how many trials it computes at once. So on processors
+the shards of an experiment are always as wide: what a trial learns, to the last bit,
+does not depend on the number of cores, nor on the machine that has its shard.
 """
 
 import abc
@@ -10,7 +13,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -53,18 +56,42 @@ MakeShard = Callable[[np.ndarray, Any], AbstractShard]
 """From the seeds of its trials and its device to a shard."""
 
 
-def processors(trials: int, cores: int | None) -> list[Any]:
-    """A device for each shard: every accelerator, or a processor once for each core.
+LANES = 5
+"""Trials of a shard on a processor, at most: more are hardly faster."""
+
+
+class Shards(NamedTuple):
+    """Which trials go together, and where."""
+
+    width: int
+    """Trials that a shard has room for; with one width, one program serves all."""
+    devices: list[Any]
+    """One for each shard."""
+    threads: int
+
+
+def lanes_of(trials: int) -> int:
+    """How wide shards of an experiment are, wherever it runs; two fill two cores."""
+    return min(LANES, -(-trials // 2))
+
+
+def share_out(trials: int, cores: int | None, lanes: int | None) -> Shards:
+    """Shards for so many trials.
 
     Args:
-        trials: no more shards than these.
+        trials: how many there are.
         cores: of the processor to use; None uses all that this process may.
+        lanes: how wide shards are on a processor; None fills all cores.
     """
     devices = jax.devices()
-    if devices[0].platform == "cpu":
-        whole = len(os.sched_getaffinity(0))
-        devices = devices[:1] * min(cores or whole, whole)
-    return devices[:trials]
+    if devices[0].platform != "cpu":
+        width = -(-trials // len(devices))
+        return Shards(width, devices[: -(-trials // width)], len(devices))
+    whole = len(os.sched_getaffinity(0))
+    threads = min(cores or whole, whole)
+    width = lanes or min(LANES, -(-trials // threads))
+    count = -(-trials // width)
+    return Shards(width, devices[:1] * count, min(threads, count))
 
 
 Tests = tuple[np.ndarray, np.ndarray]
@@ -86,13 +113,14 @@ class Loop:
     Args:
         make: makes a shard.
         seeds: one for each trial.
-        devices: one for each shard.
+        shards: how they are shared out.
     """
 
-    def __init__(self, make: MakeShard, seeds: np.ndarray, devices: Sequence[Any]):
-        parts = np.array_split(seeds, len(devices))
-        self._threads = ThreadPoolExecutor(len(devices))
-        self._shards = [make(*part) for part in zip(parts, devices, strict=True)]
+    def __init__(self, make: MakeShard, seeds: np.ndarray, shards: Shards):
+        width = shards.width
+        parts = [seeds[at : at + width] for at in range(0, len(seeds), width)]
+        self._threads = ThreadPoolExecutor(shards.threads)
+        self._shards = [make(*part) for part in zip(parts, shards.devices, strict=True)]
 
     def _each(self, ask: Callable[[AbstractShard], Any]) -> list[Any]:
         return list(self._threads.map(ask, self._shards))

@@ -28,7 +28,7 @@ from policymix.training.elsewhere import Elsewhere, examined
 from policymix.training.greedy import asks_sources
 from policymix.training.host import HostShard
 from policymix.training.lockstep import Plan
-from policymix.training.loop import Loop, processors
+from policymix.training.loop import Loop, share_out
 from policymix.training.scores import Examination
 from policymix.training.setup import as_printed, build_setup
 from policymix.training.step import LearningSetup, faults
@@ -93,6 +93,8 @@ class TrainingRun:
         stops: steps at which `pauses` pauses besides evaluations. What is learned does
             not depend on them.
         cores: of the processor to use; None uses all.
+        lanes: trials of a shard on a processor, for rows that are the same wherever
+            they are made; None fills all cores.
         evaluate_on: where to test, if not in the target; see `examined`.
     """
 
@@ -105,6 +107,7 @@ class TrainingRun:
         seeds: np.ndarray,
         stops: Sequence[int] = (),
         cores: int | None = None,
+        lanes: int | None = None,
         evaluate_on: Any = None,
     ):
         check_numbers(settings, len(seeds))
@@ -121,7 +124,7 @@ class TrainingRun:
             updates=settings.updates,
         )
         with telling(name, seeds, step=0):
-            self.loop = make_loop(task, setup, self.plan, settings, seeds, cores)
+            self.loop = make_loop(task, setup, self.plan, settings, seeds, cores, lanes)
         self._examination = self._examine(evaluate_on)
         self._asks = asks_sources(setup)
 
@@ -209,6 +212,7 @@ def new_run(
     stops: Sequence[int] = (),
     mixture: AbstractMixture | MixtureMaker | None = None,
     cores: int | None = None,
+    lanes: int | None = None,
     evaluate_on: Any = None,
 ) -> TrainingRun:
     """A method's trials, those with seeds from `seed` on; nothing is run yet."""
@@ -220,6 +224,7 @@ def new_run(
         seeds=seeds_from(seed, trials),
         stops=stops,
         cores=cores,
+        lanes=lanes,
         evaluate_on=evaluate_on,
     )
 
@@ -262,13 +267,13 @@ def make_loop(
     settings: Settings,
     seeds: np.ndarray,
     cores: int | None,
+    lanes: int | None,
 ) -> Loop:
     """Compiled shards for JAX domains, the host's for Gymnasium environments."""
     target: Any = task.domain.target
     tests = settings.evaluation_episodes
-    devices = processors(len(seeds), cores)
+    shards = share_out(len(seeds), cores, lanes)
     if not isinstance(target, AbstractDomain):
-        return Loop(partial(HostShard, setup, target, plan, tests), seeds, devices)
-    room = -(-len(seeds) // len(devices))
-    world = World(setup, target)
-    return Loop(partial(CompiledShard, world, plan, room, tests), seeds, devices)
+        return Loop(partial(HostShard, setup, target, plan, tests), seeds, shards)
+    make = partial(CompiledShard, World(setup, target), plan, shards.width, tests)
+    return Loop(make, seeds, shards)

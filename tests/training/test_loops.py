@@ -99,26 +99,28 @@ def test_nothing_depends_on_the_number_of_cores(task):
 SHARDS = """
 from dataclasses import replace
 import jax, numpy as np
-from policymix.training.train import train
+from policymix.core.progress import silent
+from policymix.training.run import carry_out, new_run
 from support.probes import MIXED, QUICK
 
-def learned(method, every=100, **told):
-    told |= {"settings": replace(QUICK, evaluate_every=every), "progress": False}
-    trained = train(MIXED, method, steps=300, **told)
-    return [jax.tree.leaves(agent.trial.agent) for agent in trained.agents]
+def learned(method, every=100, trials=1, **told):
+    settings = replace(QUICK, evaluate_every=every, steps=300)
+    run = new_run(MIXED, method, settings, trials=trials, **told)
+    carry_out(run, silent, method)
+    return [jax.tree.leaves(agent.trial.agent) for agent in run.agents()]
 
 def same(one, other):
     jax.tree.map(np.testing.assert_array_equal, one, other)
 
 same(learned("mars", every=20), learned("mars"))
-alone = learned("scratch", trials=3, cores=1)
-same(learned("scratch", trials=3), alone)
-same(learned("scratch", seed=2), alone[2:])
+alone = learned("scratch", trials=4, cores=1, lanes=2)
+same(learned("scratch", trials=4, lanes=2), alone)
+same(learned("scratch", seed=2, trials=2, lanes=2), alone[2:])
 """
 
 
 def test_what_is_learned_depends_neither_on_shards_nor_on_looks():
-    """Nor on the trials beside it, to the last bit, with XLA as users have it."""
+    """Nor on other shards, to the last bit, with XLA as users have it."""
     folder = Path(__file__).parents[1]
     program = subprocess.run(
         [sys.executable, "-c", SHARDS],

@@ -50,7 +50,7 @@ def step_of(environment: Any, action: Any) -> tuple[Any, ...]:
     return outcome
 
 
-def same_shape(found: Any, before: np.ndarray) -> Any:
+def same_shape(found: Any, before: np.ndarray | np.generic) -> Any:
     """An observation, if it has the shape of the one before: NumPy would repeat it."""
     if np.shape(found) != before.shape:
         raise DomainError(

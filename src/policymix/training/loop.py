@@ -57,7 +57,7 @@ MakeShard = Callable[[np.ndarray, Any], AbstractShard]
 
 
 LANES = 5
-"""Trials of a shard on a processor, at most: more are hardly faster."""
+"""Trials of an experiment's shard on a processor, at most: more are hardly faster."""
 
 
 class Shards(NamedTuple):
@@ -89,7 +89,7 @@ def share_out(trials: int, cores: int | None, lanes: int | None) -> Shards:
         return Shards(width, devices[: -(-trials // width)], len(devices))
     whole = len(os.sched_getaffinity(0))
     threads = min(cores or whole, whole)
-    width = lanes or min(LANES, -(-trials // threads))
+    width = lanes or -(-trials // threads)
     count = -(-trials // width)
     return Shards(width, devices[:1] * count, min(threads, count))
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from policymix.methods.trust import AbstractTrust as AbstractTrust
     from policymix.reports.compare import Comparison as Comparison
     from policymix.reports.compare import compare as compare
+    from policymix.reports.task_check import TaskCheck as TaskCheck
+    from policymix.reports.task_check import check as check
     from policymix.sources import dynamics as dynamics
     from policymix.sources import policies as policies
     from policymix.sources.dynamics import LogDensity as LogDensity

@@ -78,6 +78,7 @@ def command(
 
 Domain = Annotated[str, Parameter(validator=rules.a_domain)]
 Place = Annotated[str, Parameter(validator=rules.domain_or_sources)]
+AnyTask = Annotated[str, Parameter(validator=rules.a_task)]
 Folder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.writable)]
 NewFolder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.new_folder)]
 Seed = Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))]
@@ -244,19 +245,30 @@ def do_report(folder: Annotated[Path, Parameter(validator=rules.folder_of_runs)]
     make_report(folder, Console())
 
 
-@command(f"policymix check {DEMO}", "policymix check my-sources")
-def do_check(domain: Place, /):
-    """Check that a task is sound; exit status 1 when it is not.
+@command(
+    f"policymix check {DEMO}",
+    "policymix check my-sources",
+    "policymix check my_task.py --out my-check",
+)
+def do_check(
+    domain: AnyTask,
+    /,
+    *,
+    out: Annotated[Folder | None, Parameter(show_default=False)] = None,
+):
+    """Check before training that a task is sound; exit status 1 when it is not.
 
-    Among others: do the sources fit the target, and are their models better than
-    predicting that nothing changes?
+    Do the sources fit the target, are their models better than predicting that nothing
+    changes, do units fit, how far do the sources disagree, can states be set?
 
     Args:
-        domain: Its name, or a folder that `policymix sources train` wrote.
+        domain: Its name, a folder that `policymix sources train` wrote, or your own
+            code: a file that defines `task`, or module:name.
+        out: Where to write check.png; by default nothing is drawn.
     """
-    from policymix.reports.printed import check_and_print
+    from policymix.reports.task_check import check_and_print
 
-    return check_and_print(domain)
+    return check_and_print(domain, out)
 
 
 @command(

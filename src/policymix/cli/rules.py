@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from policymix.core.errors import PolicymixError, did_you_mean
+from policymix.environments.own_code import is_own_code
 from policymix.environments.registry import EVERYTHING, GROUPS, domain_names
 from policymix.methods.names import method_names
 from policymix.storage.folders import MANIFEST
@@ -50,6 +51,12 @@ def domain_or_sources(_: Any, place: str) -> None:
             "A folder of sources is written by policymix sources train"
         )
     _exists("domain and no folder", place, domain_names(), _beside(folder))
+
+
+def a_task(_: Any, place: str) -> None:
+    """The same, or the user's own code, which says itself what is wrong with it."""
+    if place in domain_names() or not is_own_code(place):
+        domain_or_sources(_, place)
 
 
 def folder_of_runs(_: Any, folder: Path) -> None:

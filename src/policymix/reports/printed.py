@@ -16,7 +16,6 @@ from policymix.experiments.runner import run_methods
 from policymix.sources.fingerprint import fingerprint
 from policymix.storage.places import held
 from policymix.storage.runs import FACTS, ROWS, Row
-from policymix.training.check import check_task
 from policymix.training.source_library import source_facts, train_library
 from policymix.training.task import TransferTask, load_task, prepare
 
@@ -112,19 +111,3 @@ def mean_and_error(values: np.ndarray) -> str:
     if len(values) < 2:
         return f"{values.mean():.1f}"
     return f"{values.mean():.1f} ± {values.std(ddof=1) / len(values) ** 0.5:.1f}"
-
-
-def check_and_print(place: str) -> int:
-    """Print every finding; 1 when something is unsound."""
-    console = Console(highlight=False)
-    with console.status(escape(f"checking {place} …")):
-        findings = check_task(load_task(place))
-    for finding in findings:
-        mark = "[green]ok  [/]" if finding.sound else "[red]BAD [/]"
-        console.print(mark, escape(finding.question))
-        if not finding.sound:
-            console.print("    ", escape(finding.detail))
-            console.print("     remedy:", escape(finding.remedy))
-    unsound = sum(not finding.sound for finding in findings)
-    console.print(f"{len(findings)} checks, {unsound} unsound")
-    return 1 if unsound else 0

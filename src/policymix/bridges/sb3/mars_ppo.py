@@ -8,7 +8,7 @@ from policymix.bridges.sb3.advised import Advised
 from policymix.bridges.sb3.prior import proof
 from policymix.bridges.sb3.prior_policy import PriorPolicy
 from policymix.bridges.sb3.student import imitate
-from policymix.bridges.sb3.vec_env import Watched
+from policymix.bridges.sb3.vec_env import WatchedVecEnv
 from policymix.bridges.spread import Spread
 from policymix.core.errors import MissingExtraError, PolicymixError
 from policymix.core.settings import DEFAULTS, Settings
@@ -75,7 +75,7 @@ class MarsPPO(Advised, PPO):
         self, env: Any, callback: Any, rollout_buffer: Any, n_rollout_steps: int
     ) -> bool:
         """As SB3's, and the advisor is told of every step."""
-        watched = Watched(env, self._watch)
+        watched = WatchedVecEnv(env, self._watch)
         return super().collect_rollouts(
             watched, callback, rollout_buffer, n_rollout_steps
         )

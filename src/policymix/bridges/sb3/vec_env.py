@@ -52,7 +52,7 @@ def unprinted(tag: str) -> str | None:
     return "stdout" if len(tag) > LONGEST else None
 
 
-class Watched(VecEnvWrapper):
+class WatchedVecEnv(VecEnvWrapper):
     """Tells of every step: actions, observations, rewards, ends and infos.
 
     Args:

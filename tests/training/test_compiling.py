@@ -68,8 +68,8 @@ def stepping(obs, action):
     return np.asarray(obs)
 
 
-def own_task():
-    source = pm.SourceTask("plain", homeward, stepping)
+def own_task(policy=homeward):
+    source = pm.SourceTask("plain", policy, stepping)
     return pm.TransferTask(Line, pm.SourceLibrary([source]), horizon=20)
 
 
@@ -78,6 +78,20 @@ def test_equal_calls_with_the_same_python_functions_compile_nothing():
     task = prepare(own_task())
     brief(task, settings=settings)
     assert programs(lambda: brief(task, settings=settings)) == 0
+
+
+def test_other_python_functions_in_another_task_compile_no_program_of_the_loop():
+    settings = pm.Settings(layers=(8,), mixture_layers=(8,), evaluation_episodes=1)
+
+    def train_on(policy):
+        brief(prepare(own_task(policy)), settings=settings)
+
+    def prepare_alone(policy):
+        prepare(own_task(policy))
+
+    train_on(homeward)
+    tried = programs(lambda: prepare_alone(lambda obs: int(obs[0] > 0)))
+    assert programs(lambda: train_on(lambda obs: int(obs[0] > 0))) == tried
 
 
 def test_evidence_is_gathered_by_one_program():

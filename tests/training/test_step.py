@@ -17,11 +17,11 @@ from policymix.training.step import (
     Outcome,
     begin,
     choose,
-    faults,
     learn,
     observe,
     shaping_of,
 )
+from policymix.training.stops import faults
 
 from support.probes import HELPFUL, LONG, MIXED, QUICK, RIGHT, WRONG, calm
 

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, PyTree
 from policymix.core.encoders import AbstractEncoder, plain_encoder
 from policymix.core.kernels import AbstractKernel, Gaussian
 from policymix.core.types import Action, Discrete, Observation, Scalar, TaskSpec
+from policymix.sources.asking import Answers, told
 from policymix.sources.dynamics import AbstractCovered, LogDensity
 from policymix.sources.foreign import ForeignDynamics
 from policymix.sources.policies import probabilities_of
@@ -137,9 +138,17 @@ class Experts(eqx.Module):
         """How many there are."""
         return sum(len(stack.places) for stack in self.policies)
 
-    def advise(self, obs: Observation) -> Float[Array, "n advice"]:
-        """Every source's action probabilities (or its action, when continuous)."""
-        return evaluate(self.policies, lambda policy: self.advice_of(policy, obs))
+    def advise(
+        self, obs: Observation, answers: Answers | None = None
+    ) -> Float[Array, "n advice"]:
+        """Every source's action probabilities (or its action, when continuous).
+
+        Args:
+            obs: one state.
+            answers: of policies on the host, if they were asked before.
+        """
+        policies = self.policies if answers is None else told(self.policies, answers)
+        return evaluate(policies, lambda policy: self.advice_of(policy, obs))
 
     def advice_of(self, policy: Callable, obs: Observation) -> Float[Array, " advice"]:
         """One source's advice; an action's index becomes one-hot."""
@@ -149,11 +158,23 @@ class Experts(eqx.Module):
         return advice.astype(float)
 
     def log_likelihoods(
-        self, obs: Observation, action: Action, next_obs: Observation
+        self,
+        obs: Observation,
+        action: Action,
+        next_obs: Observation,
+        answers: Answers | None = None,
     ) -> Float[Array, " n"]:
-        """How well every source explains one transition of the target."""
+        """How well every source explains one transition of the target.
+
+        Args:
+            obs: where it began.
+            action: what was done.
+            next_obs: where it led.
+            answers: of models on the host, if they were asked before.
+        """
+        models = self.models if answers is None else told(self.models, answers)
         return evaluate(
-            self.models, lambda model: self.likelihood_of(model, obs, action, next_obs)
+            models, lambda model: self.likelihood_of(model, obs, action, next_obs)
         )
 
     def likelihood_of(

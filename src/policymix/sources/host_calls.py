@@ -1,6 +1,5 @@
 """Plain Python functions in the middle of compiled code."""
 
-import copy
 import re
 import threading
 from collections.abc import Callable, Iterable
@@ -36,10 +35,11 @@ class HostFunction(eqx.Module):
         """One answer, or as many as there are arguments under `vmap`."""
         answer = jax.ShapeDtypeStruct(self.shape, self.kind)
         return jax.pure_callback(
-            self._ask, answer, *arguments, vmap_method="broadcast_all"
+            self.ask, answer, *arguments, vmap_method="broadcast_all"
         )
 
-    def _ask(self, *arguments: Any) -> np.ndarray:
+    def ask(self, *arguments: Any) -> np.ndarray:
+        """The answers outside of compiled code: rows in, rows out."""
         values = [np.array(argument) for argument in arguments]
         batch = values[0].shape[: values[0].ndim - len(self.arguments[0].shape)]
         pairs = zip(values, self.arguments, strict=True)
@@ -53,19 +53,19 @@ def try_on(
     name: str, part: str, function: Callable, *arguments: np.ndarray
 ) -> list[Any]:
     """Call a function as its author would, with NumPy's numbers of its own."""
-    answers = []
-    for row in zip(*arguments, strict=True):
-        try:
-            with np.errstate(all="ignore"):
-                answers.append(np.array(function(*copy.deepcopy(row))))
-        except Exception as error:
-            shapes = [argument.shape[1:] for argument in arguments]
-            told = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise SourceError(
-                f"source {name!r}: its {part} fails on {ASKED.get(part, TARGETS)}, "
-                f"{row[0].tolist()} ({told}). It must accept arguments of shape "
-                f"{shapes}"
-            ) from error
+    answers, kept = [], [argument.copy() for argument in arguments]
+    with np.errstate(all="ignore"):
+        for place, row in enumerate(zip(*kept, strict=True)):
+            try:
+                answers.append(np.array(function(*row)))
+            except Exception as error:
+                shapes = [argument.shape[1:] for argument in arguments]
+                told = f"{type(error).__name__}: {error}".splitlines()[0]
+                raise SourceError(
+                    f"source {name!r}: its {part} fails on {ASKED.get(part, TARGETS)}, "
+                    f"{arguments[0][place].tolist()} ({told}). It must accept "
+                    f"arguments of shape {shapes}"
+                ) from error
     return answers
 
 

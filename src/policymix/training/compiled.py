@@ -20,6 +20,7 @@ from policymix.core.types import Key, Keys, Observation, TestKeys
 from policymix.environments.base import AbstractDomain
 from policymix.training.greedy import greedy, greedy_in
 from policymix.training.lockstep import (
+    ALONE,
     LEARNER,
     STARTS,
     STEPS,
@@ -145,10 +146,6 @@ def evaluate_trials(
         jax.vmap(jax.vmap(first))(keys),
     )
     return tests.length, tests.total
-
-
-ALONE = {"xla_cpu_multi_thread_eigen": False}
-"""Every shard keeps to its own core: they are all busy."""
 
 
 @partial(jax.jit, static_argnums=(0, 1), compiler_options=ALONE)

@@ -4,15 +4,20 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 
 from policymix.agents.base import AbstractLearner
 from policymix.core.types import DiscreteAction, Observation
+from policymix.sources.asking import Answers
 from policymix.training.step import LearningSetup, Trial, preferences
 
 
 def greedy(
-    setup: LearningSetup, trial: Trial, obs: Observation, alone: bool = False
+    setup: LearningSetup,
+    trial: Trial,
+    obs: Observation,
+    alone: bool = False,
+    answers: Answers | None = None,
 ) -> DiscreteAction:
     """The action in one state.
 
@@ -21,20 +26,27 @@ def greedy(
         trial: what it has learned; the arm that proved best decides.
         obs: the state.
         alone: act on the agent's own values: no source is asked, no Φ is added.
+        answers: of sources on the host, if they were asked before.
     """
     if alone:
         return jnp.argmax(setup.agent.alone_values(trial.agent, obs))
-    advice, arm = setup.advise(obs), setup.method.leader.best(trial.behaviour)
+    advice = setup.advise(obs, answers)
+    arm = setup.method.leader.best(trial.behaviour)
     phi = setup.phi(trial, obs, advice)
     preferred = preferences(setup, trial, obs, advice, phi, arm)
     return jnp.argmax(preferred + setup.method.tested * phi)
 
 
 def greedy_in(
-    setup: LearningSetup, trial: Trial, rows: Array, alone: bool = False
+    setup: LearningSetup,
+    trial: Trial,
+    rows: Array,
+    alone: bool = False,
+    answers: Float[Array, "rows columns"] | None = None,
 ) -> Int[Array, " rows"]:
     """The same in each of many states."""
-    return jax.vmap(partial(greedy, setup, trial, alone=alone))(rows)
+    act = partial(greedy, setup, trial, alone=alone)
+    return jax.vmap(lambda obs, told: act(obs, answers=told))(rows, answers)
 
 
 def asks_sources(setup: LearningSetup) -> bool:

@@ -4,8 +4,10 @@ While one shard's learner runs, which needs no interpreter, the host steps the
 environments of another.
 """
 
-from collections.abc import Callable
-from functools import partial
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import equinox as eqx
@@ -18,8 +20,10 @@ from policymix.core.seeds import words_of
 from policymix.core.types import Discrete, DiscreteAction, Keys
 from policymix.environments.copies import HostTasks, Round
 from policymix.environments.episodes import tally
+from policymix.sources.asking import Heard, Questions, without_host
 from policymix.training.greedy import greedy_in
 from policymix.training.lockstep import (
+    ALONE,
     LEARNER,
     STEPS,
     TESTS,
@@ -45,31 +49,65 @@ from policymix.training.step import (
     choose,
 )
 
+OPTIONS = {**ALONE, "xla_cpu_enable_concurrency_optimized_scheduler": False}
+"""Nor does a single step of a few trials gain from work in several threads."""
 
-@partial(jax.jit, static_argnums=(0, 1))
+
+@dataclass(frozen=True, eq=False)
+class Hashed:
+    """What a program is compiled for, besides arrays.
+
+    Calls look for their program by this at every step, and to hash a whole setup takes
+    as long as a network's update. So it is done once.
+    """
+
+    setup: LearningSetup
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.setup)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Hashed):
+            return self is other
+        return self._hash == other._hash and bool(self.setup == other.setup)
+
+
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=OPTIONS)
 def _start(
-    rest: LearningSetup, plan: Plan, arrays: LearningSetup, keys: Keys, obs: Array
+    rest: Hashed,
+    plan: Plan,
+    arrays: LearningSetup,
+    keys: Keys,
+    obs: Array,
+    answers: Array,
 ) -> Carry:
-    setup = eqx.combine(arrays, rest)
-    trials = jax.vmap(partial(begin, setup))(keys, _observations(setup, obs))
+    setup = eqx.combine(arrays, rest.setup)
+    seen = _observations(setup, obs)
+    trials = jax.vmap(partial(begin, setup))(keys, seen, answers)
     return lay_out(setup, plan, trials)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=OPTIONS)
 def _open(
-    rest: LearningSetup, plan: Plan, arrays: LearningSetup, carry: Carry, keys: Keys
+    rest: Hashed, plan: Plan, arrays: LearningSetup, carry: Carry, keys: Keys
 ) -> tuple[Draws, Choices]:
     """The draws of a chunk, and the choices of its first step."""
-    setup = eqx.combine(arrays, rest)
+    setup = eqx.combine(arrays, rest.setup)
     chances = jax.vmap(partial(draw, setup, plan), (0, None), out_axes=1)(
         keys, carry.written
     )
     return chances, _choose(setup, carry, _at(chances, jnp.zeros((), int)))
 
 
-@partial(jax.jit, static_argnums=(0, 1), donate_argnums=(3,))
+@partial(
+    jax.jit, static_argnums=(0, 1, 8), donate_argnums=(3,), compiler_options=OPTIONS
+)
 def _learn(
-    rest: LearningSetup,
+    rest: Hashed,
     plan: Plan,
     arrays: LearningSetup,
     carry: Carry,
@@ -77,22 +115,31 @@ def _learn(
     step: Array,
     choices: Choices,
     told: Array,
+    widths: Heard,
 ) -> tuple[Carry, Choices]:
     """Learn from one step of every trial, and choose the next."""
-    setup = eqx.combine(arrays, rest)
-    outcomes = _outcomes(setup, told)
+    setup = eqx.combine(arrays, rest.setup)
+    outcomes = _outcomes(setup, told, widths)
     carry = absorb(setup, plan, carry, choices, outcomes, _at(chances, step))
     following = jnp.minimum(step + 1, plan.length - 1)
     return carry, _choose(setup, carry, _at(chances, following))
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=OPTIONS)
 def _greedy(
-    rest: LearningSetup, alone: bool, arrays: LearningSetup, trials: Trial, obs: Array
+    rest: Hashed,
+    alone: bool,
+    arrays: LearningSetup,
+    trials: Trial,
+    obs: Array,
+    answers: Array,
 ) -> Array:
-    setup = eqx.combine(arrays, rest)
-    act = partial(greedy_in, setup, alone=alone)
-    return jax.vmap(act)(trials, _observations(setup, obs))
+    setup = eqx.combine(arrays, rest.setup)
+
+    def one(trial: Trial, obs: Array, answers: Array) -> Array:
+        return greedy_in(setup, trial, obs, alone, answers)
+
+    return jax.vmap(one)(trials, _observations(setup, obs), answers)
 
 
 def _choose(setup: LearningSetup, carry: Carry, draws: Draws) -> Choices:
@@ -110,20 +157,21 @@ def _observations(setup: LearningSetup, obs: Float[Array, "..."]) -> Array:
     return obs.astype(int) if isinstance(setup.spec.observation, Discrete) else obs
 
 
-def _tell(outcome: Round) -> np.ndarray:
-    """A round as one array: one transfer instead of five."""
+def _tell(outcome: Round, heard: Sequence[np.ndarray] = ()) -> np.ndarray:
+    """A round as one array: one transfer instead of eight."""
     singles = (outcome.reward, outcome.terminated, outcome.truncated)
     count = len(outcome.reward)
     columns = [part.reshape(count, -1) for part in (outcome.next_obs, outcome.obs)]
     columns += [part[:, None] for part in singles]
-    return np.concatenate(columns, axis=1, dtype=np.float32)
+    return np.concatenate([*columns, *heard], axis=1, dtype=np.float32)
 
 
-def _outcomes(setup: LearningSetup, told: Float[Array, "trials columns"]) -> Outcome:
-    size = (told.shape[1] - 3) // 2
-    next_obs, obs, reward, terminated, truncated = jnp.split(
-        told, [size, 2 * size, 2 * size + 1, 2 * size + 2], axis=1
-    )
+def _outcomes(
+    setup: LearningSetup, told: Float[Array, "trials columns"], widths: Heard
+) -> Outcome:
+    size = math.prod(setup.spec.observation.shape)
+    ends = np.cumsum([size, size, 1, 1, 1, *widths])[:-1]
+    next_obs, obs, reward, terminated, truncated, *heard = jnp.split(told, ends, axis=1)
     shape = (told.shape[0], *setup.spec.observation.shape)
     return Outcome(
         _observations(setup, next_obs.reshape(shape)),
@@ -131,6 +179,7 @@ def _outcomes(setup: LearningSetup, told: Float[Array, "trials columns"]) -> Out
         terminated[:, 0] > 0,
         truncated[:, 0] > 0,
         _observations(setup, obs.reshape(shape)),
+        Heard(*heard),
     )
 
 
@@ -155,17 +204,23 @@ class HostShard(AbstractShard):
         seeds: np.ndarray,
         device: Any,
     ):
-        arrays, self._rest = eqx.partition(setup, eqx.is_array)
+        self._questions = Questions(setup.experts, setup.method.contextual)
+        self._method = setup.method
+        if setup.experts is not None:
+            setup = replace(setup, experts=without_host(setup.experts))
+        arrays, rest = eqx.partition(setup, eqx.is_array)
+        self._rest = Hashed(rest)
         self._arrays = jax.device_put(arrays, device)
         self._plan, self.count = plan, len(seeds)
         self._tasks = HostTasks(make, len(seeds))
         self._tests = HostTasks(make, len(seeds) * tests)
-        obs = self._tasks.reset(seeds.tolist())
+        self._obs = self._tasks.reset(seeds.tolist())
         words = jnp.asarray(words_of(seeds))
         learners, self._keys, self._test_keys = (
             keys_of(words, use) for use in (LEARNER, STEPS, TESTS)
         )
-        carry = _start(self._rest, plan, self._arrays, learners, obs)
+        begun = learners, self._obs, self._questions.advice(self._obs)
+        carry = _start(self._rest, plan, self._arrays, *begun)
         # Committed, or the first chunks would be compiled for arrays that are not.
         self.carry = jax.device_put(carry, device)
 
@@ -173,13 +228,30 @@ class HostShard(AbstractShard):
         fixed = (self._rest, self._plan._replace(length=length), self._arrays)
         chances, choices = _open(*fixed, self.carry, self._keys)
         for step in range(length):
-            told = _tell(self._tasks.step(np.asarray(choices[0])))
-            self.carry, choices = _learn(
-                *fixed, self.carry, chances, np.int32(step), choices, told
-            )
+            actions = np.asarray(choices[0])
+            outcome = self._tasks.step(actions)
+            heard = self._hear(actions, outcome)
+            self._obs = outcome.obs
+            now = chances, np.int32(step), choices, _tell(outcome, heard)
+            widths = self._questions.widths
+            self.carry, choices = _learn(*fixed, self.carry, *now, widths)
+
+    def _hear(self, actions: np.ndarray, outcome: Round) -> Heard:
+        """Ask the sources about one step of all trials; nothing is asked twice."""
+        questions = self._questions
+        if not self._method.recalls_advice:
+            advice = after = questions.advice(outcome.obs)
+        else:
+            advice = after = questions.advice(outcome.next_obs)
+            ended = outcome.terminated | outcome.truncated
+            if ended.any():
+                advice = after.copy()
+                advice[ended] = questions.advice(outcome.obs[ended])
+        step = self._obs, actions, outcome.next_obs
+        return Heard(questions.predictions(*step), after, advice)
 
     def refresh(self) -> None:
-        self.carry = refresh(self._rest, self._arrays, self.carry)
+        self.carry = refresh(self._rest.setup, self._arrays, self.carry)
 
     def evaluate(
         self, first: int = 0, alone: bool = False
@@ -194,5 +266,11 @@ class HostShard(AbstractShard):
         return lengths.reshape(shape), totals.reshape(shape)
 
     def act(self, rows: np.ndarray, alone: bool = False) -> np.ndarray:
+        count, rows = rows.shape[:2], rows.astype(np.float32)
+        if alone:
+            answers = np.zeros((*count, self._questions.widths.advice), np.float32)
+        else:
+            flat = rows.reshape(-1, *rows.shape[2:])
+            answers = self._questions.advice(flat).reshape(*count, -1)
         fixed = (self._rest, alone, self._arrays, self.carry.trials)
-        return np.asarray(_greedy(*fixed, rows.astype(np.float32)))
+        return np.asarray(_greedy(*fixed, rows, answers))

@@ -31,8 +31,8 @@ from policymix.training.lockstep import Plan
 from policymix.training.loop import Loop, share_out
 from policymix.training.scores import Examination
 from policymix.training.setup import as_printed, build_setup
-from policymix.training.step import LearningSetup, faults
-from policymix.training.stops import TrialError, telling, trial_of
+from policymix.training.step import LearningSetup
+from policymix.training.stops import TrialError, faults, telling, trial_of
 from policymix.training.task import TransferTask
 
 

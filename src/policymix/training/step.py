@@ -30,6 +30,7 @@ from policymix.core.types import (
 )
 from policymix.methods.behaviours import BehaviourState, Epsilon
 from policymix.methods.method import Method
+from policymix.sources.asking import Answers, Heard
 from policymix.sources.experts import Experts
 from policymix.training.guidance import drawn, guide
 
@@ -43,6 +44,7 @@ class Outcome(NamedTuple):
     truncated: Bool[Array, ""]
     obs: Observation
     """Where to go on: `next_obs`, or the start of a new episode."""
+    heard: Heard = Heard()
 
 
 class Fault(NamedTuple):
@@ -94,11 +96,13 @@ class LearningSetup(eqx.Module):
         advice = (n * self.num_actions,) * 2 if self.method.recalls_advice else ()
         return Layout(self.spec.observation, likelihoods + option + advice)
 
-    def advise(self, obs: Observation) -> Float[Array, "n actions"]:
+    def advise(
+        self, obs: Observation, answers: Answers | None = None
+    ) -> Float[Array, "n actions"]:
         """The sources' advice; none without sources."""
         if self.experts is None:
             return jnp.zeros((0, self.num_actions))
-        return self.experts.advise(obs)
+        return self.experts.advise(obs, answers)
 
     def phi(
         self, trial: Trial, obs: Observation, advice: Float[Array, "n actions"]
@@ -112,19 +116,9 @@ class LearningSetup(eqx.Module):
         return potential(weights, advice)
 
 
-def faults(sources: tuple[str, ...]) -> list[str]:
-    """What each code of a `Fault` stands for."""
-    predictions = [f"the prediction of source {name!r}" for name in sources]
-    everyone = ["nothing", "the observation", "the reward", "the learner's loss"]
-    told = [f"{what} is not a finite number" for what in everyone + predictions]
-    return told + [
-        f"the advice of source {name!r} is no action of the target, or its "
-        "probabilities are not finite numbers"
-        for name in sources
-    ]
-
-
-def begin(setup: LearningSetup, key: Key, obs: Observation) -> Trial:
+def begin(
+    setup: LearningSetup, key: Key, obs: Observation, answers: Answers | None = None
+) -> Trial:
     """A trial before its first step."""
     agent_key, mixture_key = jax.random.split(key)
     mixture = setup.mixture
@@ -133,7 +127,7 @@ def begin(setup: LearningSetup, key: Key, obs: Observation) -> Trial:
         setup.agent.init(agent_key),
         None if mixture is None else mixture.init(mixture_key),
         obs,
-        setup.advise(obs),
+        setup.advise(obs, answers),
         setup.method.leader.init(),
         Fault(zero, zero),
     )
@@ -193,17 +187,18 @@ def observe(
 ) -> tuple[Trial, Float[Array, " row"]]:
     """Remember one step; returns the row to replay it from."""
     method, (action, option) = setup.method, choice
-    next_obs, reward, terminated, truncated, obs = outcome
+    next_obs, reward, terminated, truncated, obs, heard = outcome
     stored = reward - (taken_phi(setup, trial, action) if method.printed else 0.0)
     transition = Transition(trial.obs, action, stored, next_obs, terminated, truncated)
-    advice, extras = setup.advise(obs), []
+    advice, extras = setup.advise(obs, heard.advice), []
     predicted = jnp.ones(setup.num_sources, bool)
     if method.contextual and setup.experts is not None:
-        extras.append(setup.experts.log_likelihoods(trial.obs, action, next_obs))
+        step_taken = trial.obs, action, next_obs
+        extras.append(setup.experts.log_likelihoods(*step_taken, heard.predictions))
         predicted = jnp.isfinite(extras[0])
     extras += [jnp.asarray(option, float)] * method.options
     if method.recalls_advice:
-        extras += [trial.advice, setup.advise(next_obs)]
+        extras += [trial.advice, setup.advise(next_obs, heard.next_advice)]
     behaviour = method.leader.remember(
         trial.behaviour._replace(option=option),
         reward,

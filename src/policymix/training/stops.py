@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import jax
 import numpy as np
 
-from policymix.core.errors import PolicymixError
+from policymix.core.errors import PolicymixError, SourceError
 from policymix.environments.answers import BrokenEnvironmentError
 from policymix.sources.host_calls import told_by_host
 from policymix.storage.runs import Row
@@ -39,7 +39,8 @@ def telling(name: str, seeds: np.ndarray, step: int, length: int = 0) -> Iterato
         which = trial_of(seeds, *places)
         raise TrialError(f"{name}, {which}, {when}: {failure}", []) from failure
     except (jax.errors.JaxRuntimeError, ValueError) as error:
-        told = told_by_host(error)
+        asked_here = isinstance(error, SourceError)
+        told = str(error) if asked_here else told_by_host(error)
         if told is None:
             raise
         raise TrialError(f"{name}, {trial_of(seeds)}, {when}: {told}", []) from error
@@ -51,3 +52,15 @@ def trial_of(seeds: np.ndarray, *known: int) -> str:
         return f"one of {len(seeds)} trials"
     place = known[0] if known else 0
     return f"trial {place} (seed {seeds[place]})"
+
+
+def faults(sources: tuple[str, ...]) -> list[str]:
+    """What each code of a `Fault` stands for."""
+    predictions = [f"the prediction of source {name!r}" for name in sources]
+    everyone = ["nothing", "the observation", "the reward", "the learner's loss"]
+    told = [f"{what} is not a finite number" for what in everyone + predictions]
+    return told + [
+        f"the advice of source {name!r} is no action of the target, or its "
+        "probabilities are not finite numbers"
+        for name in sources
+    ]

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from policymix.core.types import Discrete
 from policymix.domains.cartpole.task import cartpole_family
 from policymix.domains.maze.files import load_mazes
 from policymix.environments.copies import DomainTasks, HostTasks, copies_of
@@ -81,7 +82,7 @@ def test_collected_transitions_go_on_after_an_end():
 
 
 def test_disturbances_are_as_often_as_asked():
-    act = disturbed(lambda obs: np.full(len(obs), 9), 0.25, num_actions=4, seed=0)
+    act = disturbed(lambda obs: np.full(len(obs), 9), 0.25, Discrete(4), seed=0)
     share = np.mean(act(np.zeros((8000, 1))) != 9)
     assert abs(share - 0.25) < 0.02
 

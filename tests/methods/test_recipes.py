@@ -17,8 +17,9 @@ from policymix.training.compiled import _chunk
 from policymix.training.greedy import greedy
 from policymix.training.run import TrainingRun
 from policymix.training.setup import build_setup
-from policymix.training.step import begin, choose
+from policymix.training.step import choose
 from policymix.training.train import train
+from policymix.training.trial import begin
 
 from support.probes import (
     HELPFUL,

@@ -1,13 +1,13 @@
 """Tasks of a few states whose values are known, and helpers to play with them."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import equinox as eqx
 import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from gymnasium import spaces
 from jaxtyping import Array, Bool
 
 from policymix.agents.base import Uniforms
@@ -204,7 +204,7 @@ class CorridorEnv:
 
     def __init__(self, domain):
         self._domain = domain
-        self.action_space = SimpleNamespace(n=2)
+        self.action_space = spaces.Discrete(2)
 
     def close(self):
         """Nothing is open."""

@@ -245,10 +245,11 @@ def test_an_agent_on_an_own_target_comes_back_with_its_task(guest, kept):
         back.belief.weights_of(PLACES), guest.belief.weights_of(PLACES)
     )
     obs, advice = jnp.ones(2), jnp.ones((2, 2))
-    found, expected = (
-        agent.setup.agent.action_values(agent.trial.agent, obs, advice)
-        for agent in (back, guest)
-    )
+
+    def values_of(agent):
+        return agent.setup.agent.action_values(agent.trial.agent, obs, advice)
+
+    found, expected = values_of(back), values_of(guest)
     np.testing.assert_array_equal(found, expected)
     assert back.settings == guest.settings
 

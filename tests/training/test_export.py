@@ -19,7 +19,7 @@ from policymix.training.agent import TrainedAgent
 from policymix.training.asked import _greedy
 from policymix.training.export import numpy_policy
 from policymix.training.setup import build_setup
-from policymix.training.step import begin
+from policymix.training.trial import begin
 
 from support.own_probes import BRIEF, task
 from support.own_probes import unoptimised as unoptimised
@@ -75,7 +75,8 @@ def test_a_policy_for_vectors_acts_as_the_agent_alone(method, line, tmp_path):
     agent.export(tmp_path / "policy.npz")
     policy = load_policy(tmp_path / "policy.npz")
     assert policy.facts["encoder"] == "Standardise"
-    values = jax.vmap(agent.setup.agent.alone_values, (None, 0))(
+    learner: Any = agent.setup.agent
+    values = jax.vmap(learner.alone_values, (None, 0))(
         agent.trial.agent, jnp.asarray(LINE)
     )
     found = policy.values(LINE)

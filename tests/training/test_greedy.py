@@ -10,8 +10,8 @@ import pytest
 from policymix.methods.recipes import METHODS
 from policymix.training.greedy import asks_sources, greedy, greedy_in
 from policymix.training.setup import build_setup
-from policymix.training.step import LearningSetup, begin
 from policymix.training.train import train
+from policymix.training.trial import LearningSetup, begin
 
 from support.probes import HELPFUL, LONG, MIXED, QUICK
 

@@ -12,16 +12,11 @@ from policymix.methods.method import Method
 from policymix.methods.recipes import always
 from policymix.methods.trust import Fixed
 from policymix.training.greedy import greedy
+from policymix.training.recall import shaping_of
 from policymix.training.setup import build_setup
-from policymix.training.step import (
-    Outcome,
-    begin,
-    choose,
-    learn,
-    observe,
-    shaping_of,
-)
+from policymix.training.step import Outcome, choose, learn, observe
 from policymix.training.stops import faults
+from policymix.training.trial import begin
 
 from support.probes import HELPFUL, LONG, MIXED, QUICK, RIGHT, WRONG, calm
 

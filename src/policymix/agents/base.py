@@ -22,7 +22,7 @@ State = TypeVar("State")
 
 
 class Uniforms(NamedTuple):
-    """Uniform numbers for the decisions of one step."""
+    """Uniform numbers for the decisions of one step, and normal ones."""
 
     explore: Scalar
     anything: Scalar
@@ -31,6 +31,8 @@ class Uniforms(NamedTuple):
     leave: Scalar
     guide: Scalar
     arms: Float[Array, " arms"]
+    noise: Float[Array, " act"] | None = None
+    """Standard normal numbers for a continuous action."""
 
 
 class Experience(NamedTuple):

@@ -102,8 +102,10 @@ class SAC(AbstractPupil[SACState]):
     def value(
         self, state: SACState, obs: Observation, action: Float[Array, " act"]
     ) -> Scalar:
-        """Q(s, a), the lower one of both critics, in units of a step's reward."""
-        return self._lower(state.critics.parameters, obs, in_unit(self.action, action))
+        """Q(s, a), the lower one of both critics, in units of the returns' spread."""
+        inside = in_unit(self.action, action)
+        lower = self._lower(state.critics.parameters, obs, inside)
+        return (1.0 - self.discount) * lower
 
     def unit(self, state: SACState) -> Scalar:
         """What rewards are divided by."""

@@ -8,14 +8,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int
+from jaxtyping import Array, ArrayLike, Float, Num
 
 from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
 from policymix.beliefs.network import NetworkMixture
 from policymix.beliefs.potentials import potential
 from policymix.core.progress import Begin, silent
 from policymix.core.seeds import key_of
-from policymix.core.types import Key, Observation
+from policymix.core.types import Action, Discrete, Key, Observation
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
 
@@ -57,11 +57,13 @@ def _weights(
 @eqx.filter_jit
 def _follow(
     experts: Experts, mixture: AbstractMixture, state: Any, rows: ArrayLike
-) -> Int[Array, " rows"]:
-    def action(obs: Observation) -> Int[Array, ""]:
+) -> Num[Array, " rows *act"]:
+    finite = isinstance(experts.spec.action, Discrete)
+
+    def action(obs: Observation) -> Action:
         advice = experts.advise(obs)
         trusted = jnp.argmax(mixture.log_weights(state, obs)[: len(advice)])
-        return jnp.argmax(advice[trusted])
+        return jnp.argmax(advice[trusted]) if finite else advice[trusted]
 
     return jax.vmap(action)(jnp.asarray(rows))
 

@@ -1,10 +1,23 @@
-"""Continuous actions in their own bounds, and in [−1, 1], as learners have them."""
+"""Actions drawn anywhere in a space; continuous ones in their bounds and in [−1, 1]."""
 
 from typing import Any
 
 import numpy as np
 
-from policymix.core.types import Box, Space
+from policymix.core.types import Box, Discrete, Space
+
+FARTHEST = 1e3
+"""Where actions have no bounds, random ones have these."""
+
+
+def draw_actions(space: Space, rng: np.random.Generator, count: int) -> np.ndarray:
+    """So many actions, all equally likely."""
+    if isinstance(space, Discrete):
+        return rng.integers(space.n, size=count)
+    low, high = (
+        np.clip(bound, -FARTHEST, FARTHEST) for bound in (space.low, space.high)
+    )
+    return rng.uniform(low, high, (count, len(low))).astype(np.float32)
 
 
 def in_unit(space: Space, action: Any) -> Any:

@@ -22,20 +22,26 @@ class Layout:
 
     observation: Space
     extras: tuple[int, ...] = ()
+    action_shape: tuple[int, ...] = ()
+    """Of an index it is empty."""
 
     @property
     def width(self) -> int:
         """Numbers in a row."""
-        return 2 * self._obs_size + 4 + sum(self.extras)
+        return 2 * self._obs_size + self._action_size + 3 + sum(self.extras)
 
     @property
     def _obs_size(self) -> int:
         return math.prod(self.observation.shape)
 
     @property
+    def _action_size(self) -> int:
+        return math.prod(self.action_shape)
+
+    @property
     def reward(self) -> int:
         """The column of the reward."""
-        return self._obs_size + 1
+        return self._obs_size + self._action_size
 
     def pack(
         self, step: Transition, extras: Sequence[Float[Array, "..."]] = ()
@@ -50,7 +56,7 @@ class Layout:
         """One row as a transition and its extras."""
         size = self._obs_size
         ends, end = [], 0
-        for length in (size, 1, 1, size, 1, 1, *self.extras):
+        for length in (size, self._action_size, 1, size, 1, 1, *self.extras):
             end += length
             ends.append(end)
         obs, action, reward, next_obs, terminated, truncated, *extras = jnp.split(
@@ -58,7 +64,7 @@ class Layout:
         )
         step = Transition(
             self._observation(obs),
-            action[0].astype(int),
+            action if self.action_shape else action[0].astype(int),
             reward[0],
             self._observation(next_obs),
             terminated[0] > 0,

@@ -37,6 +37,9 @@ class Settings:
     """Transitions that the replay holds."""
     refresh_every: int = 500
     """Steps between copies of the target network."""
+    target_rate: float = 0.005
+    """Where actions are continuous: how far SAC's critics of targets follow the others
+    in an update."""
     penalty: float = 1e-6
     """Weight of the squared parameters in the loss of the DQN."""
     double: bool = False

@@ -9,7 +9,7 @@ import equinox as eqx
 from jaxtyping import Array, Bool, Float
 
 from policymix.core.errors import DomainError, did_you_mean
-from policymix.core.types import DiscreteAction, Key, Observation, TaskSpec
+from policymix.core.types import Action, Key, Observation, TaskSpec
 
 
 class Step(NamedTuple):
@@ -38,7 +38,7 @@ class AbstractDomain(eqx.Module):
         """Draw the first observation of an episode."""
 
     @abc.abstractmethod
-    def step(self, key: Key, obs: Observation, action: DiscreteAction) -> Step:
+    def step(self, key: Key, obs: Observation, action: Action) -> Step:
         """Take one action."""
 
 
@@ -46,12 +46,12 @@ class DeterministicDomain(AbstractDomain):
     """A domain split where the problem splits: dynamics differ, goals are shared."""
 
     @abc.abstractmethod
-    def transition(self, obs: Observation, action: DiscreteAction) -> Observation:
+    def transition(self, obs: Observation, action: Action) -> Observation:
         """The next observation; a learned dynamics model has this signature."""
 
     @abc.abstractmethod
     def reward(
-        self, obs: Observation, action: DiscreteAction, next_obs: Observation
+        self, obs: Observation, action: Action, next_obs: Observation
     ) -> Float[Array, ""]:
         """The reward of one transition."""
 
@@ -59,7 +59,7 @@ class DeterministicDomain(AbstractDomain):
     def terminal(self, obs: Observation) -> Bool[Array, ""]:
         """Whether the task ends here."""
 
-    def step(self, key: Key, obs: Observation, action: DiscreteAction) -> Step:
+    def step(self, key: Key, obs: Observation, action: Action) -> Step:
         """Take one action; the key is not needed."""
         del key
         next_obs = self.transition(obs, action)

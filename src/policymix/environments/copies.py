@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.core.seeds import check_seed, key_from, words_of
-from policymix.core.types import Discrete, Key, Keys
+from policymix.core.spaces import REMEDIES, our_space
+from policymix.core.types import Discrete, Key, Keys, Space
 from policymix.environments.answers import (
     BrokenEnvironmentError,
     same_shape,
@@ -39,7 +40,13 @@ class AbstractTasks(abc.ABC):
     """Copies of a task that begin anew by themselves."""
 
     copies: int
-    num_actions: int
+    action: Space
+
+    @property
+    def num_actions(self) -> int:
+        """Of a finite set."""
+        assert isinstance(self.action, Discrete)
+        return self.action.n
 
     @abc.abstractmethod
     def reset(self, seed: int | Sequence[int]) -> np.ndarray:
@@ -68,10 +75,7 @@ class DomainTasks(AbstractTasks):
     """Copies of a JAX domain, stepped by one compiled call."""
 
     def __init__(self, domain: AbstractDomain, copies: int):
-        action = domain.spec.action
-        if not isinstance(action, Discrete):
-            raise TypeError(f"{action} is not discrete")
-        self._domain, self.copies, self.num_actions = domain, copies, action.n
+        self._domain, self.copies, self.action = domain, copies, domain.spec.action
 
     def reset(self, seed: int | Sequence[int]) -> np.ndarray:
         """Begin an episode in every copy, with seeds from `seed` on, or these."""
@@ -122,7 +126,8 @@ class HostTasks(AbstractTasks):
     def __init__(self, make: Callable[[], Any], copies: int):
         self._environments = [make() for _ in range(copies)]
         self.copies = copies
-        self.num_actions = int(self._environments[0].action_space.n)
+        space = self._environments[0].action_space
+        self.action = our_space(space, "the action_space", REMEDIES["action_space"])
 
     def reset(self, seed: int | Sequence[int]) -> np.ndarray:
         """Begin an episode in every copy, with seeds from `seed` on, or these."""
@@ -139,13 +144,12 @@ class HostTasks(AbstractTasks):
         reward = np.zeros(self.copies, np.float32)
         next_obs, obs = self._obs.copy(), self._obs.copy()
         infos: list[Mapping[str, Any]] = [{}] * self.copies
-        everyone = np.arange(self.copies)
+        everyone, finite = np.arange(self.copies), isinstance(self.action, Discrete)
         for i in everyone if active is None else everyone[active]:
             environment = self._environments[i]
+            action = int(actions[i]) if finite else actions[i]
             try:
-                found, reward[i], *flags[:, i], infos[i] = step_of(
-                    environment, int(actions[i])
-                )
+                found, reward[i], *flags[:, i], infos[i] = step_of(environment, action)
                 next_obs[i] = same_shape(found, next_obs[i])
                 obs[i] = start_of(environment) if flags[:, i].any() else next_obs[i]
             except Exception as error:

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from policymix.core.boxes import draw_actions
+from policymix.core.types import Space
 from policymix.environments.copies import AbstractTasks, Policy, Variant, copies_of
 
 
@@ -69,13 +71,14 @@ def tally(
     return lengths, totals
 
 
-def disturbed(policy: Policy, epsilon: float, num_actions: int, seed: int) -> Policy:
+def disturbed(policy: Policy, epsilon: float, space: Space, seed: int) -> Policy:
     """The same policy, except that an action is random with probability ε."""
     rng = np.random.default_rng(seed)
 
     def act(obs: np.ndarray) -> np.ndarray:
         explores = rng.random(len(obs)) < epsilon
-        anything = rng.integers(num_actions, size=len(obs))
+        anything = draw_actions(space, rng, len(obs))
+        explores = explores.reshape(-1, *(1 for _ in space.shape))
         return np.where(explores, anything, policy(obs))
 
     return act
@@ -114,7 +117,7 @@ def collect(
     tasks: AbstractTasks, policy: Policy, samples: int, seed: int, epsilon: float = 0.1
 ) -> Sampled:
     """At least so many transitions of a policy that acts at random now and then."""
-    act = disturbed(policy, epsilon, tasks.num_actions, seed)
+    act = disturbed(policy, epsilon, tasks.action, seed)
     obs = tasks.reset(seed)
     rounds = []
     for _ in range(-(-samples // tasks.copies)):

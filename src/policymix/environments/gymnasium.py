@@ -12,7 +12,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from jaxtyping import Array, Int
 
 from policymix.core.errors import DomainError
-from policymix.core.types import Discrete, DiscreteAction, Key, Observation, Space
+from policymix.core.types import Action, Discrete, Key, Observation, Space
 from policymix.environments.base import AbstractDomain, Step
 from policymix.environments.drawing import Picture
 
@@ -31,7 +31,7 @@ def _step(
     key: Key,
     elapsed: Int[Array, ""] | int,
     obs: Observation,
-    action: DiscreteAction | int,
+    action: Action | np.ndarray | int,
 ) -> Step:
     """One step, with a key of its own; compiled once for all variants of a domain."""
     return domain.step(jax.random.fold_in(key, elapsed), obs, jnp.asarray(action))
@@ -83,9 +83,11 @@ class DomainEnv(gymnasium.Env):
             raise ResetNeeded("call reset() before the first step()")
         if not self.action_space.contains(action):
             raise InvalidAction(f"{action!r} is not in {self.action_space}")
+        finite = isinstance(self.domain.spec.action, Discrete)
+        taken = int(action) if finite else np.asarray(action, np.float32)
         self._elapsed += 1
         self._obs, reward, terminated = _step(
-            self.domain, self._key, self._elapsed, self._obs, int(action)
+            self.domain, self._key, self._elapsed, self._obs, taken
         )
         ended = bool(terminated)
         truncated = not ended and self._elapsed >= self.domain.horizon

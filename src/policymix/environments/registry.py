@@ -38,6 +38,7 @@ DOMAINS: "dict[str, str | Domain]" = {
         f"acrobot-{place}": f"policymix.domains.acrobot.experiment:INSTANCE_{place}"
         for place in range(10)
     },
+    "pendulum": "policymix.domains.pendulum.experiment:PENDULUM",
     "lander-model": "policymix.domains.lander.likelihood:MODEL",
     "lander-coverage": "policymix.domains.lander.likelihood:COVERAGE",
     "lander-prior": "policymix.domains.lander.likelihood:PRIOR",
@@ -73,6 +74,7 @@ ABOUT = {
         "the same with imperfect advice; the help of `reproduce` names all"
     ),
     "acrobot, acrobot-0, …, acrobot-9": "double pendulums of drawn physics",
+    "pendulum": "continuous actions: swing up in a wind that turns at the top",
 }
 ENVIRONMENTS = {
     "policymix/TransferMaze-v0": "policymix.domains.maze.picture:make_maze",
@@ -82,6 +84,9 @@ ENVIRONMENTS = {
     ),
     "policymix/Inventory-v0": "policymix.domains.inventory.picture:make_inventory",
     "policymix/TransferAcrobot-v0": "policymix.domains.acrobot.picture:make_acrobot",
+    "policymix/TransferPendulum-v0": (
+        "policymix.domains.pendulum.picture:make_pendulum"
+    ),
     "policymix/TransferCheetah-v0": "policymix.domains.cheetah.task:make_cheetah",
 }
 PLUGINS = "policymix.domains"

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from policymix.core.boxes import draw_actions
 from policymix.core.errors import DomainError
 from policymix.core.spaces import spec_of_spaces
 from policymix.core.types import Discrete
@@ -157,7 +158,7 @@ def first_observations(variant: Variant) -> np.ndarray:
         )
         seen = [tasks.reset(PROBE_RESET_SEED)]
         for _ in range(STEPS - 1):
-            seen.append(tasks.step(rng.integers(tasks.num_actions, size=EPISODES)).obs)
+            seen.append(tasks.step(draw_actions(tasks.action, rng, EPISODES)).obs)
         return _finite(np.concatenate(seen))
     environment = variant()
     environment.action_space.seed(PROBE_RESET_SEED)

@@ -51,6 +51,7 @@ ORIGINS = {
     "batch": Origin("B: batch size"),
     "capacity": Origin("replay buffer capacity"),
     "refresh_every": Origin("target network update frequency"),
+    "target_rate": Origin("", 14),
     "penalty": Origin("L2 penalty of DQN"),
     "double": Origin("", 13),
     "huber": Origin("", 13),

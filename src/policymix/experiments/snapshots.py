@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.beliefs.own_model import OWN_MODEL
-from policymix.environments.copies import copies_of
+from policymix.core.types import Discrete
 from policymix.environments.episodes import disturbed, play
 from policymix.environments.registry import known_domain
 from policymix.environments.study import Cells, Paths, View
@@ -49,13 +49,14 @@ def reference(task: TransferTask) -> Reference | None:
     if find is None:
         return None
     experts, target = task.sources.experts, task.domain.target
+    space = experts.spec.action
 
     def lead(obs: jax.Array) -> jax.Array:
-        return jnp.argmax(experts.advise(obs)[find(obs)])
+        advice = experts.advise(obs)[find(obs)]
+        return jnp.argmax(advice) if isinstance(space, Discrete) else advice
 
     leads = jax.jit(jax.vmap(lead))
-    actions = copies_of(target, 1).num_actions
-    policy = disturbed(lambda obs: np.asarray(leads(obs)), 0.1, actions, LOOK_SEED)
+    policy = disturbed(lambda obs: np.asarray(leads(obs)), 0.1, space, LOOK_SEED)
     episodes = play(target, policy, EPISODES, LOOK_SEED)
     states = np.concatenate([episode.obs[:-1] for episode in episodes])
     return Reference(states, np.asarray(jax.vmap(find)(jnp.asarray(states))))

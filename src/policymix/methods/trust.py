@@ -43,6 +43,15 @@ class AbstractTrust(eqx.Module):
             arm: that leads this episode.
         """
 
+    def advised(
+        self, weights: Float[Array, " m"], advice: Float[Array, "n act"]
+    ) -> Float[Array, " act"]:
+        """Of continuous actions the one that is advised: the most trusted source's.
+
+        A mean would be nobody's: between left and right of a wall is the wall.
+        """
+        return advice[jnp.argmax(weights[: advice.shape[0]])]
+
 
 class ByMixture(AbstractTrust):
     """a(s), learned by the mixture: the paper's idea."""
@@ -69,6 +78,13 @@ class ByVote(ByMixture):
     @property
     def learns(self) -> bool:
         return False
+
+    def advised(
+        self, weights: Float[Array, " m"], advice: Float[Array, "n act"]
+    ) -> Float[Array, " act"]:
+        """The median of every component: no outlier moves it as it would a mean."""
+        del weights
+        return jnp.median(advice, axis=0)
 
 
 class Fixed(AbstractTrust):

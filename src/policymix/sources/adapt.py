@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from policymix.core.boxes import draw_actions
 from policymix.core.errors import DomainError, SourceError
 from policymix.core.spaces import spec_of_spaces
 from policymix.core.types import Box, Discrete, Space, TaskSpec
@@ -169,11 +170,7 @@ def _adapt_density(
 
 def some_actions(space: Space, count: int) -> np.ndarray:
     """Actions from all over a space, always the same ones."""
-    rng = np.random.default_rng(0)
-    if isinstance(space, Discrete):
-        return rng.integers(space.n, size=count)
-    low, high = np.clip(space.low, -1e3, 1e3), np.clip(space.high, -1e3, 1e3)
-    return rng.uniform(low, high, (count, len(low))).astype(np.float32)
+    return draw_actions(space, np.random.default_rng(0), count)
 
 
 def _check_advice(name: str, answers: list[np.ndarray], space: Space) -> None:

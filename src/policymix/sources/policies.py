@@ -10,12 +10,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int
+from jaxtyping import Array, ArrayLike, Float, Int, Num
 
 from policymix.core.encoders import AbstractEncoder
 from policymix.core.networks import MLP
 from policymix.core.perceptron import Perceptron
-from policymix.core.types import Observation
+from policymix.core.types import Action, Box, Observation, Space
 from policymix.environments.copies import Policy
 
 
@@ -99,15 +99,24 @@ def probabilities_of(advice: Array, num_actions: int) -> Float[Array, " actions"
     return jnp.where(jnp.any(chosen), chosen.astype(float), jnp.nan)
 
 
-def policy_of(policy: Callable) -> Policy:
-    """The most probable action for many observations at once, on the host."""
-    return lambda obs: np.asarray(_most_probable(policy, obs))
+def policy_of(policy: Callable, space: Space | None = None) -> Policy:
+    """The action of many observations at once, on the host.
+
+    Args:
+        policy: from an observation to an action or its probabilities.
+        space: of the actions; where it is finite or not given, vectors are
+            probabilities, and the most probable action is taken.
+    """
+    continuous = isinstance(space, Box)
+    return lambda obs: np.asarray(_most_probable(policy, obs, continuous))
 
 
 @eqx.filter_jit
-def _most_probable(policy: Callable, rows: ArrayLike) -> Int[Array, " rows"]:
-    def action(obs: Observation) -> Int[Array, ""]:
+def _most_probable(
+    policy: Callable, rows: ArrayLike, continuous: bool
+) -> Num[Array, " rows *act"]:
+    def action(obs: Observation) -> Action:
         advice = jnp.asarray(policy(obs))
-        return jnp.argmax(advice) if advice.ndim else advice
+        return jnp.argmax(advice) if advice.ndim and not continuous else advice
 
     return jax.vmap(action)(jnp.asarray(rows))

@@ -34,6 +34,7 @@ LATER = {
     "final_episodes",
     "clip",
     "replay",
+    "target_rate",
 }
 """Settings that older files do not have."""
 LARGEST = 2**16

@@ -35,8 +35,8 @@ from policymix.storage.records import (
 from policymix.training.asked import Asked
 from policymix.training.export import numpy_policy
 from policymix.training.setup import build_setup
-from policymix.training.step import LearningSetup, Trial, begin
 from policymix.training.task import TransferTask, prepare
+from policymix.training.trial import LearningSetup, Trial, begin
 
 FORMAT, VERSION = "policymix trained agent", 1
 
@@ -67,7 +67,8 @@ class TrainedAgent:
                 f"{obs!r} is no state: this agent knows the integers 0 … {space.n - 1}"
             )
         if rows.shape == shape:
-            return int(self._act(rows[None], advised)[0])
+            action = self._act(rows[None], advised)[0]
+            return action if self.setup.continuous else int(action)
         if rows.shape[1:] != shape or rows.ndim != len(shape) + 1:
             raise PolicymixError(
                 f"an observation of shape {rows.shape} was given: this agent acts on "

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from policymix.training.greedy import greedy_in
-from policymix.training.step import LearningSetup, Trial
+from policymix.training.trial import LearningSetup, Trial
 
 
 class Skeleton:

@@ -80,7 +80,7 @@ def _try_source(task: TransferTask, source: SourceTask, target: Variant) -> None
     for epsilon in (0.0, 1.0):
         data = collect(
             copies_of(target, 16),
-            policy_of(source.policy),
+            policy_of(source.policy, task.sources.experts.spec.action),
             TRIED_STEPS,
             CHECK_SEED,
             epsilon,
@@ -90,7 +90,8 @@ def _try_source(task: TransferTask, source: SourceTask, target: Variant) -> None
 
 def _check_dynamics(task: TransferTask, source: SourceTask) -> Finding:
     variant = task.domain.family().variant(source.name)
-    error, still = probe_errors(task.domain, source, variant, policy_of(source.policy))
+    policy = policy_of(source.policy, task.sources.experts.spec.action)
+    error, still = probe_errors(task.domain, source, variant, policy)
     return Finding(
         f"{source.name}: dynamics better than 'nothing changes' on its own task",
         error < still,
@@ -101,12 +102,10 @@ def _check_dynamics(task: TransferTask, source: SourceTask) -> Finding:
 
 def _check_seeds(task: TransferTask) -> Iterator[Finding]:
     family = task.domain.family()
-    source = task.sources.sources[0]
+    policy = policy_of(task.sources.sources[0].policy, task.sources.experts.spec.action)
     for name, variant in {"target": family.target, **family.sources}.items():
         runs = [
-            collect(
-                copies_of(variant, 4), policy_of(source.policy), TRIED_STEPS, CHECK_SEED
-            )
+            collect(copies_of(variant, 4), policy, TRIED_STEPS, CHECK_SEED)
             for _ in range(2)
         ]
         yield Finding(

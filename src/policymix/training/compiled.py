@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.core.seeds import words_of
-from policymix.core.types import Key, Keys, Observation, TestKeys
+from policymix.core.types import Action, Key, Keys, Observation, TestKeys
 from policymix.environments.base import AbstractDomain
 from policymix.training.greedy import greedy, greedy_in
 from policymix.training.lockstep import (
@@ -37,13 +37,8 @@ from policymix.training.lockstep import (
     uniforms_of,
 )
 from policymix.training.loop import AbstractShard
-from policymix.training.step import (
-    LearningSetup,
-    Outcome,
-    Trial,
-    begin,
-    choose,
-)
+from policymix.training.step import Outcome, choose
+from policymix.training.trial import LearningSetup, Trial, begin
 
 
 class World(NamedTuple):
@@ -99,7 +94,7 @@ def chunk(
 def advance(
     domain: AbstractDomain,
     trial: Trial,
-    action: Int[Array, ""],
+    action: Action,
     start: Observation,
     key: Key,
 ) -> Outcome:

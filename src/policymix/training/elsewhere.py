@@ -77,7 +77,8 @@ class Elsewhere:
         shape = self._shape
 
         def policy(obs: np.ndarray) -> np.ndarray:
-            return self._loop.act(obs.reshape(*shape, *obs.shape[1:]), alone).ravel()
+            rows = obs.reshape(*shape, *obs.shape[1:])
+            return np.concatenate(self._loop.act(rows, alone))
 
         step = jnp.asarray(self._loop.steps)
         keys = keys_for_tests(self._keys, step, first, shape[1])

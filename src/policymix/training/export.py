@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from policymix.agents.base import AbstractAgent
+from policymix.agents.base import AbstractPupil
 from policymix.agents.caps import CAPS
 from policymix.agents.dqn import DQN
 from policymix.agents.heads import NetworkHeads, TableHeads
@@ -20,7 +20,7 @@ Plain = tuple[str, dict[str, np.ndarray]]
 """The encoder's name and all arrays, as `NumPyPolicy` takes them."""
 
 
-def numpy_policy(agent: AbstractAgent, state: Any, **facts: Any) -> NumPyPolicy:
+def numpy_policy(agent: AbstractPupil, state: Any, **facts: Any) -> NumPyPolicy:
     """What `alone_values` prefers, as a function of NumPy arrays.
 
     Args:

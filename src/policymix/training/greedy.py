@@ -4,12 +4,15 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Num
 
-from policymix.agents.base import AbstractLearner
-from policymix.core.types import DiscreteAction, Observation
+from policymix.agents.base import AbstractAgent, AbstractLearner
+from policymix.agents.sac import SAC
+from policymix.core.types import Action, Observation
 from policymix.sources.asking import Answers
-from policymix.training.step import LearningSetup, Trial, preferences
+from policymix.training.step import preferences
+from policymix.training.trial import LearningSetup, Trial
+from policymix.training.vectors import preferred
 
 
 def greedy(
@@ -18,7 +21,7 @@ def greedy(
     obs: Observation,
     alone: bool = False,
     answers: Answers | None = None,
-) -> DiscreteAction:
+) -> Action:
     """The action in one state.
 
     Args:
@@ -28,13 +31,19 @@ def greedy(
         alone: act on the agent's own values: no source is asked, no Φ is added.
         answers: of sources on the host, if they were asked before.
     """
+    agent, method = setup.agent, setup.method
+    if alone and isinstance(agent, SAC):
+        return agent.act(trial.agent, obs, None)
     if alone:
-        return jnp.argmax(setup.agent.alone_values(trial.agent, obs))
+        assert isinstance(agent, AbstractAgent)
+        return jnp.argmax(agent.alone_values(trial.agent, obs))
     advice = setup.advise(obs, answers)
-    arm = setup.method.leader.best(trial.behaviour)
+    arm = method.leader.best(trial.behaviour)
+    if setup.continuous:
+        return preferred(setup, trial, obs, advice, arm, tested=method.tested)
     phi = setup.phi(trial, obs, advice)
-    preferred = preferences(setup, trial, obs, advice, phi, arm)
-    return jnp.argmax(preferred + setup.method.tested * phi)
+    values = preferences(setup, trial, obs, advice, phi, arm)
+    return jnp.argmax(values + method.tested * phi)
 
 
 def greedy_in(
@@ -43,7 +52,7 @@ def greedy_in(
     rows: Array,
     alone: bool = False,
     answers: Float[Array, "rows columns"] | None = None,
-) -> Int[Array, " rows"]:
+) -> Num[Array, " rows *act"]:
     """The same in each of many states."""
     act = partial(greedy, setup, trial, alone=alone)
     return jax.vmap(lambda obs, told: act(obs, answers=told))(rows, answers)
@@ -59,4 +68,6 @@ def asks_sources(setup: LearningSetup) -> bool:
         return False
     method = setup.method
     adds_phi = float(method.form.decision * method.scale + method.tested) != 0.0
+    if setup.continuous:
+        return adds_phi or method.judged
     return adds_phi or not isinstance(setup.agent, AbstractLearner)

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from policymix.core.seeds import words_of
-from policymix.core.types import Discrete, DiscreteAction, Keys
+from policymix.core.types import Action, Discrete, Keys
 from policymix.environments.copies import HostTasks, Round
 from policymix.environments.episodes import tally
 from policymix.sources.asking import Heard, Questions, without_host
@@ -41,13 +41,8 @@ from policymix.training.lockstep import (
     uniforms_of,
 )
 from policymix.training.loop import AbstractShard
-from policymix.training.step import (
-    LearningSetup,
-    Outcome,
-    Trial,
-    begin,
-    choose,
-)
+from policymix.training.step import Outcome, choose
+from policymix.training.trial import LearningSetup, Trial, begin
 
 OPTIONS = {**ALONE, "xla_cpu_enable_concurrency_optimized_scheduler": False}
 """Nor does a single step of a few trials gain from work in several threads."""
@@ -143,7 +138,7 @@ def _greedy(
 
 
 def _choose(setup: LearningSetup, carry: Carry, draws: Draws) -> Choices:
-    def one(trial: Trial, draws: Draws) -> tuple[DiscreteAction, Int[Array, ""]]:
+    def one(trial: Trial, draws: Draws) -> tuple[Action, Int[Array, ""]]:
         return choose(setup, trial, uniforms_of(draws))
 
     return jax.vmap(one)(carry.trials, draws)
@@ -260,7 +255,7 @@ class HostShard(AbstractShard):
         keys = keys_for_tests(self._test_keys, self.carry.written, first, shape[1])
 
         def policy(obs: np.ndarray) -> np.ndarray:
-            return self.act(obs.reshape(*shape, *obs.shape[1:]), alone).ravel()
+            return np.concatenate(self.act(obs.reshape(*shape, *obs.shape[1:]), alone))
 
         lengths, totals = tally(self._tests, seeds_for_tests(keys), policy)
         return lengths.reshape(shape), totals.reshape(shape)

@@ -11,19 +11,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from policymix.agents.base import AbstractLearner, Uniforms
 from policymix.core.seeds import key_from
 from policymix.core.types import Key, Keys, TestKeys
-from policymix.training.step import (
-    LearningSetup,
-    Outcome,
-    Trial,
-    learn,
-    observe,
-    taken_phi,
-)
+from policymix.training.step import Outcome, learn, observe, taken_phi
+from policymix.training.trial import LearningSetup, Trial
 
 LEARNER, STEPS, STARTS, TESTS = range(4)
 """Uses of a trial's key: what is learned, chance in steps, starts of episodes, and
@@ -53,7 +47,7 @@ class Carry(NamedTuple):
     written: Int[Array, ""]
 
 
-Choices = tuple[Int[Array, " trials"], Int[Array, " trials"]]
+Choices = tuple[Num[Array, " trials *act"], Int[Array, " trials"]]
 """Every trial's action, and its option."""
 
 
@@ -63,6 +57,8 @@ class Draws(NamedTuple):
     uniforms: Float[Array, " uniforms"]
     picks: Float[Array, " batch"]
     key: Key
+    noise: Float[Array, "draws act"]
+    """Normal numbers where actions are continuous: of the action, then of an update."""
 
 
 def draw(setup: LearningSetup, plan: Plan, key: Key, first: Int[Array, ""]) -> Draws:
@@ -71,15 +67,19 @@ def draw(setup: LearningSetup, plan: Plan, key: Key, first: Int[Array, ""]) -> D
     Every step has its own key, so a trial does not depend on where chunks end.
     """
     uniforms = SINGLE + setup.method.leader.advised.size
+    shape = (1 + 2 * plan.batch, setup.num_actions)
 
     def one(step: Int[Array, ""]) -> Draws:
-        uniform_key, pick_key, step_key = jax.random.split(
-            jax.random.fold_in(key, step), 3
+        own = jax.random.fold_in(key, step)
+        uniform_key, pick_key, step_key, *noise_key = jax.random.split(
+            own, 3 + setup.continuous
         )
+        noise = [jax.random.normal(key, shape) for key in noise_key]
         return Draws(
             jax.random.uniform(uniform_key, (uniforms,)),
             jax.random.uniform(pick_key, (plan.batch,)),
             step_key,
+            noise[0] if noise else jnp.zeros((0, 0)),
         )
 
     return jax.vmap(one)(first + jnp.arange(plan.length))
@@ -89,7 +89,14 @@ def uniforms_of(draws: Draws) -> Uniforms:
     """Give every uniform number its name."""
     explore, anything, reuse, follow, leave, guide = draws.uniforms[:SINGLE]
     arms = draws.uniforms[SINGLE:]
-    return Uniforms(explore, anything, reuse, follow, leave, guide, arms)
+    noise = draws.noise[0] if draws.noise.size else None
+    return Uniforms(explore, anything, reuse, follow, leave, guide, arms, noise)
+
+
+def lesson_noise(draws: Draws) -> Float[Array, "2 batch act"] | None:
+    """The normal numbers of an update."""
+    noise = draws.noise[1:]
+    return noise.reshape(2, -1, noise.shape[1]) if draws.noise.size else None
 
 
 def lay_out(setup: LearningSetup, plan: Plan, trials: Trial) -> Carry:
@@ -137,15 +144,20 @@ def absorb(
     ) -> Trial:
         if plan.updates == "step":
             sampled = replay[(draws.picks * filled).astype(int)]
-            return learn(setup, trial, sampled, row, carry.written)
+            noise = lesson_noise(draws)
+            return learn(setup, trial, sampled, row, carry.written, noise)
 
         def again(i: Int[Array, ""], trial: Trial) -> Trial:
             key = jax.random.fold_in(draws.key, i)
             places = jax.random.randint(key, (plan.batch,), 0, filled)
             back = length - 1 - i * length // jnp.maximum(due, 1)
             past = replay[(place - back) % plan.capacity]
+            noise = None
+            if setup.continuous:
+                shape = (2, plan.batch, setup.num_actions)
+                noise = jax.random.normal(jax.random.fold_in(draws.key, ~i), shape)
             return learn(
-                setup, trial, replay[places], past, carry.written, online=False
+                setup, trial, replay[places], past, carry.written, noise, online=False
             )
 
         return jax.lax.fori_loop(0, due, again, trial)
@@ -159,7 +171,7 @@ def absorb(
 def pay_back(
     setup: LearningSetup,
     carry: Carry,
-    actions: Int[Array, " trials"],
+    actions: Num[Array, " trials *act"],
     place: Int[Array, ""],
 ) -> Float[Array, "trials capacity row"]:
     """Complete the rewards of the step before: γ c Φ(s', a'), a' being taken now.

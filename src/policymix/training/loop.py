@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from policymix.training.lockstep import Carry
-from policymix.training.step import Trial
+from policymix.training.trial import Trial
 
 
 class AbstractShard(abc.ABC):

@@ -17,7 +17,7 @@ from policymix.core.errors import PolicymixError
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
 from policymix.training.run import Pause, TrainingRun
-from policymix.training.step import LearningSetup
+from policymix.training.trial import LearningSetup
 
 RECENT_STATES = 256
 """Of every trial, by which its trust is told."""

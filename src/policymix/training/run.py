@@ -31,9 +31,9 @@ from policymix.training.lockstep import Plan
 from policymix.training.loop import Loop, share_out
 from policymix.training.scores import Examination
 from policymix.training.setup import as_printed, build_setup
-from policymix.training.step import LearningSetup
 from policymix.training.stops import TrialError, faults, telling, trial_of
 from policymix.training.task import TransferTask
+from policymix.training.trial import LearningSetup
 
 
 class Pause(NamedTuple):

@@ -6,8 +6,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from policymix.agents.base import AbstractAgent, AbstractLearner
+from policymix.agents.base import AbstractLearner, AbstractPupil
 from policymix.agents.caps import CAPS
 from policymix.agents.dqn import DQN
 from policymix.agents.heads import (
@@ -19,21 +20,25 @@ from policymix.agents.heads import (
 from policymix.agents.judged import Judged
 from policymix.agents.multipolar import Multipolar
 from policymix.agents.q_learning import QLearning
+from policymix.agents.sac import SAC
 from policymix.beliefs.build import MixtureMaker, make_mixture
 from policymix.beliefs.mixture import AbstractMixture
 from policymix.beliefs.own_model import WithOwnModel
 from policymix.core.encoders import AbstractEncoder, Identity, OneHot, Standardise
 from policymix.core.errors import PolicymixError
 from policymix.core.settings import Settings
-from policymix.core.types import Box, Discrete
+from policymix.core.types import Box, Discrete, Space, TaskSpec
 from policymix.environments.targets import horizon_of
 from policymix.methods.behaviours import Epsilon
 from policymix.methods.method import Given, Method, Recipe
 from policymix.methods.recipes import find_recipe
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
-from policymix.training.step import LearningSetup
 from policymix.training.task import TransferTask
+from policymix.training.trial import LearningSetup
+
+NOISY = 0.01
+"""Stands for ε where the policy itself draws actions."""
 
 TABLES = 2
 """Judges for each head of the settings, where values are tables."""
@@ -73,11 +78,24 @@ def build_setup(
         agent=make_agent(library, made, settings, guided),
         mixture=mixture_of(library, settings, mixture, made),
         method=made,
-        epsilon=Epsilon(
-            settings.epsilon_start, settings.epsilon_decay, settings.epsilon_floor
-        ),
+        epsilon=exploration(library.experts.spec, settings),
         guidance=settings.guidance,
     )
+
+
+def exploration(spec: TaskSpec, settings: Settings) -> Epsilon:
+    """ε by episode; a policy over continuous actions explores by its own noise.
+
+    There ε only tells leaders that something is explored, and how little that is.
+    """
+    if isinstance(spec.action, Box):
+        return Epsilon(NOISY, decay=1.0, floor=NOISY)
+    start, decay, floor = (
+        settings.epsilon_start,
+        settings.epsilon_decay,
+        settings.epsilon_floor,
+    )
+    return Epsilon(start, decay, floor)
 
 
 def as_printed(settings: Settings, paper: Mapping[str, Any]) -> Settings:
@@ -129,9 +147,11 @@ def _components(mixture: AbstractMixture, library: SourceLibrary) -> int:
 
 def make_agent(
     library: SourceLibrary, method: Method, settings: Settings, guided: bool
-) -> AbstractAgent:
-    """A table or a network of values; CAPS around it for options."""
+) -> AbstractPupil:
+    """A table or a network of values, CAPS around it for options; SAC for vectors."""
     count = len(library)
+    if isinstance(library.experts.spec.action, Box):
+        return make_sac(library.experts, method, settings)
     if method.judged:
         return make_judged(library.experts, settings)
     options = count if method.options else 0
@@ -142,6 +162,52 @@ def make_agent(
     if method.aggregates:
         return make_multipolar(learner, count)
     return CAPS(learner, count, settings.exit_rate) if options else learner
+
+
+def make_sac(experts: Experts, method: Method, settings: Settings) -> SAC:
+    """For actions that are vectors; methods that need finitely many are told so."""
+    action = experts.spec.action
+    assert isinstance(action, Box)
+    wanted = {
+        "takes every action for an option": method.options,
+        "adds the sources' preferences among all actions to a residual": (
+            method.aggregates
+        ),
+        "shapes the reward by Φ of the best of all actions": (
+            method.shapes or method.printed
+        ),
+    }
+    for need, needed in wanted.items():
+        if needed:
+            raise PolicymixError(
+                f"this method {need}, but the target's actions are {action}. Choose "
+                "mars, mars-explicit, mapse, ucb, follow, vote or another method that "
+                "decides between two actions"
+            )
+    if not np.all(np.isfinite([action.low, action.high])):
+        raise PolicymixError(
+            f"the target's actions are {action}: SAC needs bounds on all of them. Wrap "
+            "the environment in gymnasium.wrappers.RescaleAction or ClipAction"
+        )
+    if settings.layers is None:
+        raise PolicymixError(
+            "layers=None asks for a table, but the target's actions are vectors. Give "
+            "hidden layers, for instance layers=(64, 64)"
+        )
+    return SAC(
+        settings.discount,
+        action,
+        num_inputs_of(experts.spec.observation),
+        settings.layers,
+        value_encoder(experts),
+        learning_rate=settings.learning_rate,
+        target_rate=settings.target_rate,
+    )
+
+
+def num_inputs_of(observation: Space) -> int:
+    """Of a network that sees an encoded observation."""
+    return observation.n if isinstance(observation, Discrete) else observation.shape[0]
 
 
 def make_multipolar(learner: AbstractLearner, count: int) -> Multipolar:
@@ -159,12 +225,7 @@ def make_learner(
 ) -> AbstractLearner:
     """Values of the actions and of so many options more."""
     action, observation = experts.spec.action, experts.spec.observation
-    if not isinstance(action, Discrete):
-        raise PolicymixError(
-            f"the target's actions are {action}: the learners of policymix.train need "
-            "a finite set of actions (Discrete). For continuous actions use MarsSAC or "
-            "MapseSAC of policymix.bridges.stable_baselines3"
-        )
+    assert isinstance(action, Discrete)
     outputs = action.n + options
     if settings.layers is None:
         if isinstance(observation, Box):
@@ -180,14 +241,10 @@ def make_learner(
             settings.initial_value,
             remembers=settings.replay,
         )
-    encoder = value_encoder(experts)
-    inputs = (
-        observation.n if isinstance(observation, Discrete) else observation.shape[0]
-    )
     return DQN(
         settings.discount,
-        (inputs, *settings.layers, outputs),
-        encoder,
+        (num_inputs_of(observation), *settings.layers, outputs),
+        value_encoder(experts),
         learning_rate=rate,
         penalty=settings.penalty,
         double=settings.double,

@@ -34,7 +34,8 @@ def source_facts(
     domain: Domain, source: SourceTask, samples: int, episodes: int = EPISODES
 ) -> dict[str, Any]:
     """A policy's scores and a model's errors, at home and on the target."""
-    family, policy = domain.family(), policy_of(source.policy)
+    family = domain.family()
+    policy = policy_of(source.policy, domain.spec().action)
     own, target = family.variant(source.name), family.target
     own_error, own_still = probe_errors(domain, source, own, policy)
     target_error, target_still = probe_errors(domain, source, target, policy)

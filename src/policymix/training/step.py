@@ -7,32 +7,23 @@ learn    from replayed rows
 What is done in a test is in `greedy`.
 """
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from policymix.agents.base import AbstractAgent, Experience, Uniforms
 from policymix.agents.judged import Judged
-from policymix.beliefs.mixture import AbstractMixture, Evidence
-from policymix.beliefs.potentials import Shaping, decision_values, potential
-from policymix.core.replay import Layout
-from policymix.core.types import (
-    DiscreteAction,
-    Key,
-    Observation,
-    Scalar,
-    TaskSpec,
-    Transition,
-)
-from policymix.methods.behaviours import BehaviourState, Epsilon
-from policymix.methods.method import Method
-from policymix.sources.asking import Answers, Heard
-from policymix.sources.experts import Experts
+from policymix.agents.sac import SAC
+from policymix.beliefs.mixture import Evidence
+from policymix.beliefs.potentials import decision_values
+from policymix.core.types import Action, DiscreteAction, Observation, Scalar, Transition
+from policymix.sources.asking import Heard
 from policymix.training.guidance import drawn, guide
+from policymix.training.recall import recall
+from policymix.training.trial import Fault, LearningSetup, Trial
+from policymix.training.vectors import choose_vector
 
 
 class Outcome(NamedTuple):
@@ -45,92 +36,6 @@ class Outcome(NamedTuple):
     obs: Observation
     """Where to go on: `next_obs`, or the start of a new episode."""
     heard: Heard = Heard()
-
-
-class Fault(NamedTuple):
-    """The first number that was not finite: at which step, and which of `faults`."""
-
-    step: Int[Array, ""]
-    code: Int[Array, ""]
-
-
-class Trial(NamedTuple):
-    """All that changes during a trial, but for its replay."""
-
-    agent: Any
-    mixture: Any
-    obs: Observation
-    advice: Float[Array, "n actions"]
-    behaviour: BehaviourState
-    fault: Fault
-
-
-class LearningSetup(eqx.Module):
-    """All that does not change: who learns what, from whom and how."""
-
-    spec: TaskSpec = eqx.field(static=True)
-    experts: Experts | None
-    agent: AbstractAgent
-    mixture: AbstractMixture | None
-    method: Method
-    epsilon: Epsilon
-    guidance: float = eqx.field(static=True, default=0.0)
-    """Share of exploration that sources lead, of whatever method listens to them."""
-
-    @property
-    def num_actions(self) -> int:
-        """Of the target."""
-        return self.spec.action.n  # pyright: ignore[reportAttributeAccessIssue]
-
-    @property
-    def num_sources(self) -> int:
-        """That give advice."""
-        return 0 if self.experts is None else self.experts.num_sources
-
-    @property
-    def layout(self) -> Layout:
-        """A row: transition, log-likelihoods, option, advice before and after."""
-        n = self.num_sources
-        likelihoods = (n,) if self.method.contextual else ()
-        option = (1,) if self.method.options else ()
-        advice = (n * self.num_actions,) * 2 if self.method.recalls_advice else ()
-        return Layout(self.spec.observation, likelihoods + option + advice)
-
-    def advise(
-        self, obs: Observation, answers: Answers | None = None
-    ) -> Float[Array, "n actions"]:
-        """The sources' advice; none without sources."""
-        if self.experts is None:
-            return jnp.zeros((0, self.num_actions))
-        return self.experts.advise(obs, answers)
-
-    def phi(
-        self, trial: Trial, obs: Observation, advice: Float[Array, "n actions"]
-    ) -> Float[Array, " actions"]:
-        """Φ(s, ·) by the present beliefs; nothing without a trust."""
-        if self.method.trust is None:
-            return jnp.zeros(self.num_actions)
-        weights = self.method.trust.weights(
-            self.mixture, trial.mixture, obs, trial.behaviour.arm
-        )
-        return potential(weights, advice)
-
-
-def begin(
-    setup: LearningSetup, key: Key, obs: Observation, answers: Answers | None = None
-) -> Trial:
-    """A trial before its first step."""
-    agent_key, mixture_key = jax.random.split(key)
-    mixture = setup.mixture
-    zero = jnp.zeros((), int)
-    return Trial(
-        setup.agent.init(agent_key),
-        None if mixture is None else mixture.init(mixture_key),
-        obs,
-        setup.advise(obs, answers),
-        setup.method.leader.init(),
-        Fault(zero, zero),
-    )
 
 
 def preferences(
@@ -148,6 +53,7 @@ def preferences(
     method = setup.method
     if isinstance(setup.agent, Judged):
         return setup.agent.preferences(trial.agent, obs, phi, way=arm)
+    assert isinstance(setup.agent, AbstractAgent)
     values = setup.agent.action_values(trial.agent, obs, advice)
     scale = method.leader.advised[arm] * method.scale
     return decision_values(method.form, method.own * values, phi, scale)
@@ -155,8 +61,11 @@ def preferences(
 
 def choose(
     setup: LearningSetup, trial: Trial, uniforms: Uniforms
-) -> tuple[DiscreteAction, Int[Array, ""]]:
+) -> tuple[Action, Int[Array, ""]]:
     """The next action, and the option it belongs to."""
+    if isinstance(setup.agent, SAC):
+        return choose_vector(setup, trial, uniforms)
+    assert isinstance(setup.agent, AbstractAgent)
     method, behaviour = setup.method, trial.behaviour
     obs, advice = trial.obs, trial.advice
     phi = setup.phi(trial, obs, advice)
@@ -180,7 +89,7 @@ def choose(
 def observe(
     setup: LearningSetup,
     trial: Trial,
-    choice: tuple[DiscreteAction, Int[Array, ""]],
+    choice: tuple[Action, Int[Array, ""]],
     outcome: Outcome,
     uniforms: Uniforms,
     step: Int[Array, ""],
@@ -220,6 +129,7 @@ def learn(
     rows: Float[Array, "batch row"],
     row: Float[Array, " row"],
     step: Int[Array, ""],
+    noise: Float[Array, "2 batch act"] | None = None,
     online: bool = True,
 ) -> Trial:
     """Train the agent and the mixture.
@@ -230,6 +140,7 @@ def learn(
         rows: replayed.
         row: the latest, or the next of the episode that has just ended.
         step: number of the step, to name it should something go wrong.
+        noise: for policies that draw actions while they learn.
         online: whether those that do not replay learn from the latest row alone.
     """
     method, agent, unpack = setup.method, setup.agent, setup.layout.unpack
@@ -239,22 +150,9 @@ def learn(
     batch, extras = replayed if agent.replays else newest
     latest, kept = unpack(row)
     option = kept[0][0].astype(int) if method.options else None
-    experience = Experience(batch, latest=latest, option=option)
+    experience = Experience(batch, latest=latest, option=option, noise=noise)
     if method.recalls_advice:
-        shape = (-1, setup.num_sources, setup.num_actions)
-        advice, next_advice = (part.reshape(shape) for part in extras[-2:])
-        experience = experience._replace(advice=advice, next_advice=next_advice)
-        if method.shapes:
-            shape_one = partial(shaping_of, setup, trial)
-            shaping = jax.vmap(shape_one)(batch, advice, next_advice)
-            experience = experience._replace(shaping=shaping)
-        if method.judged:
-            phi = jax.vmap(partial(setup.phi, trial))
-            experience = experience._replace(
-                phi=phi(batch.obs, advice),
-                next_phi=phi(batch.next_obs, next_advice),
-                best=method.leader.best(trial.behaviour),
-            )
+        experience = recall(setup, trial, experience, extras[-2:])
     state, loss = agent.update(trial.agent, experience)
     fault = _note(trial.fault, jnp.array(3), jnp.isfinite(loss), step)
     trial = trial._replace(agent=state, fault=fault)
@@ -269,19 +167,6 @@ def learn(
 def taken_phi(setup: LearningSetup, trial: Trial, action: DiscreteAction) -> Scalar:
     """Return c·Φ(s, a) of what is done now, by the beliefs of this episode."""
     return setup.method.scale * setup.phi(trial, trial.obs, trial.advice)[action]
-
-
-def shaping_of(
-    setup: LearningSetup,
-    trial: Trial,
-    step: Transition,
-    advice: Float[Array, "n actions"],
-    next_advice: Float[Array, "n actions"],
-) -> Shaping:
-    """Φ of one replayed transition, by the beliefs of today."""
-    form, scale = setup.method.form, setup.method.scale
-    phi = setup.phi(trial, step.obs, advice)[step.action]
-    return Shaping(form, scale, phi, setup.phi(trial, step.next_obs, next_advice))
 
 
 def _note(

@@ -180,7 +180,8 @@ def explore(
 ) -> Sampled:
     """Transitions of the target, led by the sources in turn and often at random."""
     task = prepare(task)
-    policies = [policy_of(source.policy) for source in task.sources.sources]
+    space = task.domain.spec().action
+    policies = [policy_of(source.policy, space) for source in task.sources.sources]
     leader = taking_turns(policies, 40, seed)
     tasks = copies_of(task.domain.target, 16)
     return collect(tasks, leader, samples, seed, epsilon)

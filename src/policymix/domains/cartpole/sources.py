@@ -67,7 +67,7 @@ def judge_cart(cart: CartPole) -> Judge:
     """
 
     def score(policy: Policy, episodes: int, seed: int) -> Judgement:
-        shaken = disturbed(policy, 0.1, len(cart.fractions), seed)
+        shaken = disturbed(policy, 0.1, cart.spec.action, seed)
         calm, shaky = (
             float(np.mean([episode.total for episode in play(cart, p, episodes, seed)]))
             for p in (policy, shaken)

@@ -12,6 +12,7 @@ from policymix.core.encoders import Clip, Identity
 from policymix.core.kernels import Gaussian
 from policymix.core.networks import MLP
 from policymix.core.progress import Begin
+from policymix.core.types import Discrete
 from policymix.domains.lander.task import in_hover_box
 from policymix.environments.copies import HostTasks, Policy
 from policymix.environments.episodes import Episode, disturbed, play
@@ -93,7 +94,7 @@ def journey_states(
     What hover does after it has arrived is no part of its journey: the craft is where
     the sub-goal is, and what comes next is another source's business.
     """
-    shaken = disturbed(policy, NOISE, 4, seed)
+    shaken = disturbed(policy, NOISE, Discrete(4), seed)
     episodes = play(make, shaken, JOURNEYS, 3_500_000 + 1_000 * seed)
     journeys = [j for e in episodes if (j := until_goal(name, e)) is not None]
     states = np.clip(np.concatenate(journeys), -1.0, 1.0)

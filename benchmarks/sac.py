@@ -1,0 +1,160 @@
+"""SAC without transfer beside Stable-Baselines3's, on Pendulum-v1 at equal settings.
+
+    python benchmarks/sac.py curves --seeds 5 --samples 6000 --out curves.csv
+    python benchmarks/sac.py speed --trials 5 --seconds 5 --out figures
+
+Curves are greedy returns after so many samples; both learners have the same networks,
+rates, batches and replay, and one update for each sample. Speeds are taken in turns,
+and each ratio is that of one round.
+"""
+
+import csv
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import cyclopts
+import gymnasium
+import jax.numpy as jnp
+import numpy as np
+
+from policymix.cli.bench import tell
+from policymix.cli.timing import ROUNDS, Chunk, Rows, contest, our_chunks, ratios_to
+from policymix.core.encoders import Identity
+from policymix.core.progress import Begin
+from policymix.core.settings import Settings
+from policymix.domains.pendulum.experiment import SETTINGS
+from policymix.domains.pendulum.task import Moves, Pendulum
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary
+from policymix.training.task import TransferTask
+from policymix.training.train import train
+
+WORLD = "Pendulum-v1"
+CHUNK = 100
+"""Steps of Stable-Baselines3 between looks at the clock."""
+LARGE = {"layers": (256, 256), "batch": 256, "learning_rate": 3e-4, "discount": 0.99}
+"""The defaults of Stable-Baselines3."""
+TITLES = {
+    "small": "Pendulum, two layers of 64, batches of 64",
+    "large": "Pendulum, two layers of 256, batches of 256",
+}
+app = cyclopts.App(help=__doc__)
+
+
+def task_on(target: Any) -> TransferTask:
+    """A task that has a source, since every task has; `scratch` does not ask it."""
+    idle = SourceTask("idle", lambda obs: jnp.zeros(1), Moves(Pendulum()))
+    return TransferTask(target, SourceLibrary([idle], encoder=Identity()))
+
+
+def settings_of(size: str) -> Settings:
+    return SETTINGS if size == "small" else replace(SETTINGS, **LARGE)
+
+
+def their_sac(settings: Settings, seed: int) -> Any:
+    import torch
+    from stable_baselines3 import SAC
+    from stable_baselines3.common.logger import Logger
+
+    torch.set_num_threads(1)
+    assert settings.layers is not None
+    model = SAC(
+        "MlpPolicy",
+        WORLD,
+        learning_rate=settings.learning_rate,
+        buffer_size=settings.capacity,
+        learning_starts=1,
+        batch_size=settings.batch,
+        tau=settings.target_rate,
+        gamma=settings.discount,
+        policy_kwargs={"net_arch": list(settings.layers)},
+        device="cpu",
+        seed=seed,
+    )
+    model.set_logger(Logger(None, []))
+    return model
+
+
+def tested(model: Any, episodes: int, seed: int) -> float:
+    """The mean return of greedy episodes."""
+    env, totals = gymnasium.make(WORLD), []
+    for episode in range(episodes):
+        obs, _ = env.reset(seed=seed + episode)
+        total, over = 0.0, False
+        while not over:
+            action, _ = model.predict(obs, deterministic=True)
+            obs, reward, terminated, truncated, _ = env.step(action)
+            total, over = total + float(reward), terminated or truncated
+        totals.append(total)
+    return float(np.mean(totals))
+
+
+@app.command
+def curves(
+    *, seeds: int = 5, samples: int = 6_000, size: str = "small", out: Path
+) -> None:
+    """Learning curves of both, one row for each test."""
+    every, episodes = samples // 6, 10
+    settings = replace(
+        settings_of(size), steps=samples, evaluate_every=every, final_episodes=episodes
+    )
+    rows: list[tuple[str, int, int, float]] = []
+    ours = train(task_on(WORLD), "scratch", settings=settings, trials=seeds)
+    rows += [("policymix", row.seed, row.step, row.score) for row in ours.rows]
+    for seed in range(seeds):
+        model = their_sac(settings, seed)
+        rows.append(("sb3", seed, 0, tested(model, episodes, 10_000)))
+        for step in range(every, samples + 1, every):
+            model.learn(every, reset_num_timesteps=False, log_interval=10**9)
+            rows.append(("sb3", seed, step, tested(model, episodes, 10_000 + step)))
+    with out.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("library", "seed", "step", "score"))
+        writer.writerows(rows)
+    for name in ("policymix", "sb3"):
+        for step in sorted({row[2] for row in rows}):
+            found = [row[3] for row in rows if row[0] == name and row[2] == step]
+            each = " ".join(f"{score:.0f}" for score in sorted(found))
+            print(f"{name:9} {step:6} mean {np.mean(found):7.1f}  each {each}")
+
+
+def their_chunks(settings: Settings) -> Chunk:
+    model = their_sac(settings, 0)
+
+    def chunk() -> int:
+        model.learn(CHUNK, reset_num_timesteps=False, log_interval=10**9)
+        return CHUNK
+
+    return chunk
+
+
+@app.command
+def speed(
+    *,
+    trials: int = 5,
+    seconds: float = 5.0,
+    size: str = "small",
+    out: Path | None = None,
+) -> None:
+    """Samples a second in training, against one run of Stable-Baselines3."""
+    settings = replace(settings_of(size), evaluate_every=CHUNK, refresh_every=CHUNK)
+    theirs = f"SB3, {WORLD}, 1 thread"
+    contestants: dict[str, Chunk] = {}
+    for (world, target), count in product(
+        (("in JAX", Pendulum()), (WORLD, WORLD)), (trials, 1)
+    ):
+        name = f"policymix, pendulum {world}, {count} trial" + "s" * (count > 1)
+        contestants[name] = our_chunks(task_on(target), "scratch", count, settings)
+    contestants[theirs] = their_chunks(settings)
+
+    def measured(begin: Begin) -> dict[str, Rows]:
+        advance = begin(size, ROUNDS * len(contestants), "samples/s")
+        return {size: ratios_to(contest(contestants, seconds, advance), theirs)}
+
+    tell([measured], TITLES, seconds, out)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,1 @@
+"""Transfer-Pendulum: swing up in a wind that depends on the side one is on."""

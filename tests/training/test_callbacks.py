@@ -147,12 +147,14 @@ def test_a_table_has_the_rows_as_they_come(tmp_path):
 
 def test_a_table_is_not_overwritten_nor_mixed_up(tmp_path):
     (tmp_path / "old.csv").write_text("precious")
-    with pytest.raises(PolicymixError, match=r"old\.csv exists already"):
+    with pytest.raises(PolicymixError, match=r"old\.csv has the columns precious"):
         run(method="scratch", callback=CSVLogger(tmp_path / "old.csv"))
     shared = CSVLogger(tmp_path / "new.csv")
     for method in ("scratch", "phi1"):
         run(method=method, steps=100, callback=shared)
     assert len(shared.path.read_text().splitlines()) == 9
+    with pytest.raises(PolicymixError, match=r"a training with scratch already"):
+        run(method="scratch", callback=CSVLogger(tmp_path / "new.csv"))
     with pytest.raises(PolicymixError, match="CSVLogger of its own"):
         run(callback=shared)
 

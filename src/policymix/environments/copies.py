@@ -151,9 +151,13 @@ class HostTasks(AbstractTasks):
             try:
                 found, reward[i], *flags[:, i], infos[i] = step_of(environment, action)
                 next_obs[i] = same_shape(found, next_obs[i])
-                obs[i] = start_of(environment) if flags[:, i].any() else next_obs[i]
+                obs[i] = self.restart(int(i)) if flags[:, i].any() else next_obs[i]
             except Exception as error:
                 place = (self._seeds[int(i)], self._taken)
                 raise BrokenEnvironmentError(*place, error) from error
         self._obs = obs
         return Round(next_obs, reward, flags[0], flags[1], obs, infos)
+
+    def restart(self, copy: int) -> Any:
+        """Begin another episode in one of them; what is observed there."""
+        return start_of(self._environments[copy])

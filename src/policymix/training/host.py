@@ -16,10 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from policymix.core.errors import PolicymixError
 from policymix.core.seeds import words_of
 from policymix.core.types import Action, Discrete, Keys
 from policymix.environments.copies import HostTasks, Round
 from policymix.environments.episodes import tally
+from policymix.environments.recorded import RecordedTasks
 from policymix.sources.asking import Heard, Questions, without_host
 from policymix.training.greedy import greedy_in
 from policymix.training.lockstep import (
@@ -186,6 +188,8 @@ class HostShard(AbstractShard):
         make: makes an environment of the target.
         plan: numbers that shape the program.
         tests: test episodes that are played at a time.
+        copies: makes the environments that are learned in; a run that is to be taken
+            up again needs `RecordedTasks`.
         seeds: one for each trial.
         device: where they learn.
     """
@@ -196,6 +200,7 @@ class HostShard(AbstractShard):
         make: Callable[[], Any],
         plan: Plan,
         tests: int,
+        copies: Callable[[Callable[[], Any], int], HostTasks],
         seeds: np.ndarray,
         device: Any,
     ):
@@ -207,7 +212,7 @@ class HostShard(AbstractShard):
         self._rest = Hashed(rest)
         self._arrays = jax.device_put(arrays, device)
         self._plan, self.count = plan, len(seeds)
-        self._tasks = HostTasks(make, len(seeds))
+        self._tasks = copies(make, len(seeds))
         self._tests = HostTasks(make, len(seeds) * tests)
         self._obs = self._tasks.reset(seeds.tolist())
         words = jnp.asarray(words_of(seeds))
@@ -247,6 +252,25 @@ class HostShard(AbstractShard):
 
     def refresh(self) -> None:
         self.carry = refresh(self._rest.setup, self._arrays, self.carry)
+
+    @property
+    def histories(self) -> list[list[float]]:
+        assert isinstance(self._tasks, RecordedTasks)
+        return self._tasks.histories
+
+    def restore(self, carry: Carry, histories: Sequence[Sequence[float]]) -> None:
+        assert isinstance(self._tasks, RecordedTasks)
+        obs = self._tasks.replay(histories, int(carry.written))
+        astray = np.any((obs != carry.trials.obs).reshape(self.count, -1), axis=1)
+        if astray.any():
+            raise PolicymixError(
+                f"the environment of trial {int(np.argmax(astray))} of a shard did not "
+                "come back to where it was: it does not do the same when seed and "
+                "actions are the same, so its training cannot go on. Begin anew in "
+                "another folder"
+            )
+        self._obs = obs
+        super().restore(carry, histories)
 
     def evaluate(
         self, first: int = 0, alone: bool = False

@@ -3,12 +3,14 @@
 import csv
 import io
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from policymix.core.errors import MissingExtraError, PolicymixError
+from policymix.storage.folders import write_file
 from policymix.storage.runs import Row
 from policymix.training.milestone import Milestone
 
@@ -18,6 +20,7 @@ class CSVLogger:
 
     Its columns are those of `Row` and, for methods with a mixture, `trust/NAME` for
     each source (see `Milestone.trust`). One logger may be given to several trainings.
+    Where a training goes on from a checkpoint, so does its file.
 
     Args:
         path: of a new file.
@@ -30,29 +33,43 @@ class CSVLogger:
     def __call__(self, now: Milestone) -> None:
         """Append a line for each trial."""
         columns = [*Row._fields, *(f"trust/{name}" for name in now.trust)]
-        lines: list[Any] = []
         if self._columns is None:
-            self._begin()
-            lines.append(columns)
+            write_file(self.path, _text(self._begin(now, columns)))
             self._columns = columns
-        elif columns != self._columns:
-            raise PolicymixError(
-                f"{self.path} has the columns {', '.join(self._columns)}, which do not "
-                "fit this method. Give each training a CSVLogger of its own"
-            )
+        self._check(self._columns, columns)
         told = zip(now.rows, *now.trust.values(), strict=True)
-        lines += [(*row, *trust) for row, *trust in told]
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(lines)
-        with self.path.open("a") as file:
-            file.write(text.getvalue())
+        with self.path.open("ab") as file:
+            file.write(_text([(*row, *trust) for row, *trust in told]))
 
-    def _begin(self) -> None:
-        if self.path.exists():
+    def _begin(self, now: Milestone, columns: list[str]) -> list[list[str]]:
+        """The lines that come before the first of this logger."""
+        if not self.path.exists():
+            return [columns]
+        with self.path.open(newline="") as file:
+            lines = list(csv.reader(file))
+        self._check(lines[0] if lines else [], columns)
+        mine, step = Row._fields.index("method"), Row._fields.index("step")
+        method, again = now.rows[0].method, str(now.step)
+        lines = [line for line in lines if (line[mine], line[step]) != (method, again)]
+        if now.step == 0 and any(line[mine] == method for line in lines):
             raise PolicymixError(
-                f"{self.path} exists already. Choose another file or delete it first"
+                f"{self.path} has a training with {method} already. Choose another "
+                "file or delete it first"
             )
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return lines
+
+    def _check(self, found: list[str], columns: list[str]) -> None:
+        if found != columns:
+            raise PolicymixError(
+                f"{self.path} has the columns {', '.join(found)}, which do not fit "
+                "this method. Give each training a CSVLogger of its own"
+            )
+
+
+def _text(lines: Sequence[Sequence[Any]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue().encode()
 
 
 class TensorBoardLogger:

@@ -51,6 +51,20 @@ class AbstractShard(abc.ABC):
     def act(self, rows: np.ndarray, alone: bool = False) -> np.ndarray:
         """Greedy actions: one row of states in, one of actions out for each trial."""
 
+    @property
+    def histories(self) -> list[list[float]]:
+        """How environments that no array holds came to where they are."""
+        return []
+
+    def restore(self, carry: Carry, histories: Sequence[Sequence[float]]) -> None:
+        """Go on from another state of the same trials; copies of them fill it up."""
+        del histories
+
+        def put(new: Any, old: Any) -> Any:
+            return jax.device_put(np.resize(new, old.shape), old.sharding)
+
+        self.carry = jax.tree.map(put, carry, self.carry)
+
 
 MakeShard = Callable[[np.ndarray, Any], AbstractShard]
 """From the seeds of its trials and its device to a shard."""
@@ -192,6 +206,27 @@ class Loop:
     def steps(self) -> int:
         """That every trial has taken."""
         return int(self._shards[0].carry.written)
+
+    @property
+    def histories(self) -> list[list[float]]:
+        """Every trial's; none where its environment is part of its state."""
+        return [history for shard in self._shards for history in shard.histories]
+
+    def restore(
+        self,
+        trials: Trial,
+        rows: np.ndarray,
+        steps: int,
+        histories: Sequence[Sequence[float]],
+    ) -> None:
+        """Go on from what `trials`, `rows`, `steps` and `histories` once were."""
+        first = 0
+        for shard in self._shards:
+            mine = slice(first, first + shard.count)
+            part: Any = jax.tree.map(lambda x, mine=mine: x[mine], trials)
+            carry = Carry(part, rows[mine], np.array(steps, np.int32))  # pyright: ignore[reportArgumentType]
+            shard.restore(carry, histories[mine])
+            first += shard.count
 
     def latest(self, count: int) -> np.ndarray:
         """Every trial's newest rows, at least one; the oldest of few come again."""

@@ -6,7 +6,6 @@ One loop, `carry_out`, serves `train`, `policymix run` and `policymix reproduce`
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,22 +17,19 @@ from policymix.core.errors import PolicymixError
 from policymix.core.progress import Begin
 from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
-from policymix.environments.base import AbstractDomain
 from policymix.methods.method import Recipe
 from policymix.storage.records import conforms
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
-from policymix.training.compiled import CompiledShard, World
 from policymix.training.elsewhere import Elsewhere, examined
 from policymix.training.greedy import asks_sources
-from policymix.training.host import HostShard
 from policymix.training.lockstep import Plan
-from policymix.training.loop import Loop, share_out
 from policymix.training.scores import Examination
 from policymix.training.setup import as_printed, build_setup
+from policymix.training.shards import make_loop
 from policymix.training.stops import TrialError, faults, telling, trial_of
 from policymix.training.task import TransferTask
-from policymix.training.trial import LearningSetup
+from policymix.training.trial import LearningSetup, Trial
 
 
 class Pause(NamedTuple):
@@ -96,6 +92,7 @@ class TrainingRun:
         lanes: trials of a shard on a processor, for rows that are the same wherever
             they are made; None fills all cores.
         evaluate_on: where to test, if not in the target; see `examined`.
+        recorded: whether it shall be possible to go on from a `Checkpoint`.
     """
 
     def __init__(
@@ -109,6 +106,7 @@ class TrainingRun:
         cores: int | None = None,
         lanes: int | None = None,
         evaluate_on: Any = None,
+        recorded: bool = False,
     ):
         check_numbers(settings, len(seeds))
         self.task, self.name, self.setup, self.settings = task, name, setup, settings
@@ -123,10 +121,12 @@ class TrainingRun:
             capacity=settings.capacity,
             updates=settings.updates,
         )
+        where = (settings, seeds, cores, lanes, recorded)
         with telling(name, seeds, step=0):
-            self.loop = make_loop(task, setup, self.plan, settings, seeds, cores, lanes)
+            self.loop = make_loop(task, setup, self.plan, *where)
         self._examination = self._examine(evaluate_on)
         self._asks = asks_sources(setup)
+        self._restored = False
 
     @property
     def samples(self) -> int:
@@ -134,9 +134,14 @@ class TrainingRun:
         return self.settings.steps * len(self.seeds)
 
     def pauses(self) -> Iterator[Pause]:
-        """Train to the end; the first rows are from before the first step."""
-        settings, step, paused = self.settings, 0, 0
-        yield Pause(step, 0, self._evaluate(step))
+        """Train to the end; the first rows are from before the first step.
+
+        A run that was restored goes on after the step of its checkpoint.
+        """
+        settings, step = self.settings, self.loop.steps
+        paused = step
+        if not self._restored:
+            yield Pause(step, 0, self._evaluate(step))
         while step < settings.steps:
             length = min(self.plan.length, settings.steps - step)
             with telling(self.name, self.seeds, step, length):
@@ -149,6 +154,17 @@ class TrainingRun:
                 taken = (step - paused) * len(self.seeds)
                 yield Pause(step, taken, self._evaluate(step) if due else [])
                 paused = step
+
+    def restore(
+        self,
+        trials: Trial,
+        replays: np.ndarray,
+        step: int,
+        histories: Sequence[Sequence[float]],
+    ) -> None:
+        """Go on from what the loop once was, after an evaluation."""
+        self.loop.restore(trials, replays, step, histories)
+        self._restored = True
 
     def agents(self) -> tuple[TrainedAgent, ...]:
         """What every trial has learned."""
@@ -214,6 +230,7 @@ def new_run(
     cores: int | None = None,
     lanes: int | None = None,
     evaluate_on: Any = None,
+    recorded: bool = False,
 ) -> TrainingRun:
     """A method's trials, those with seeds from `seed` on; nothing is run yet."""
     return TrainingRun(
@@ -226,6 +243,7 @@ def new_run(
         cores=cores,
         lanes=lanes,
         evaluate_on=evaluate_on,
+        recorded=recorded,
     )
 
 
@@ -234,6 +252,7 @@ def carry_out(
     begin: Begin,
     title: str,
     at_pause: Callable[[Pause], bool | None] = lambda pause: None,
+    earlier: Sequence[Row] = (),
 ) -> list[Row]:
     """Run to the end and report on the progress; what is at a pause may be looked at.
 
@@ -242,12 +261,15 @@ def carry_out(
         begin: reports on the progress …
         title: … under this name.
         at_pause: looks; it stops the run by returning False.
+        earlier: rows from before the run was restored.
 
     Raises:
         TrialError: with all rows until then.
     """
-    rows: list[Row] = []
+    rows = list(earlier)
     advance = begin(title, run.samples, "score")
+    if earlier:
+        advance(run.loop.steps * len(run.seeds), math.nan)
     try:
         for pause in run.pauses():
             rows += pause.rows
@@ -258,22 +280,3 @@ def carry_out(
     except TrialError as error:
         raise TrialError(str(error), rows + error.rows) from error.__cause__
     return rows
-
-
-def make_loop(
-    task: TransferTask,
-    setup: LearningSetup,
-    plan: Plan,
-    settings: Settings,
-    seeds: np.ndarray,
-    cores: int | None,
-    lanes: int | None,
-) -> Loop:
-    """Compiled shards for JAX domains, the host's for Gymnasium environments."""
-    target: Any = task.domain.target
-    tests = settings.evaluation_episodes
-    shards = share_out(len(seeds), cores, lanes)
-    if not isinstance(target, AbstractDomain):
-        return Loop(partial(HostShard, setup, target, plan, tests), seeds, shards)
-    make = partial(CompiledShard, World(setup, target), plan, shards.width, tests)
-    return Loop(make, seeds, shards)

@@ -1,7 +1,9 @@
 """Train many trials of a method on a task: the interface that users meet."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,12 @@ from policymix.beliefs.mixture import AbstractMixture
 from policymix.core.progress import bars
 from policymix.core.settings import Settings
 from policymix.methods.method import Recipe
+from policymix.storage.places import held
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
+from policymix.training.checkpoint import Checkpoint
 from policymix.training.milestone import Callback, inform
-from policymix.training.run import Pause, carry_out, new_run
+from policymix.training.run import Pause, TrainingRun, carry_out, new_run
 from policymix.training.task import TransferTask, load_task, prepare
 
 
@@ -47,6 +51,7 @@ def train(
     progress: bool = True,
     callback: Callback | Sequence[Callback] = (),
     evaluate_on: Any = None,
+    checkpoint: str | Path | None = None,
 ) -> Training:
     """Learn the target of a task with the help of its sources.
 
@@ -67,6 +72,9 @@ def train(
             several of them.
         evaluate_on: where to test: an environment, its id, a function that makes one
             or a domain, with the target's spaces. By default the target.
+        checkpoint: a folder to keep the whole state in, from evaluation to evaluation.
+            If it holds this very training already, that goes on where it was, and ends
+            as if it had never been interrupted.
     """
     callbacks = (callback,) if callable(callback) else tuple(callback)
     task = prepare(load_task(task) if isinstance(task, str) else task)
@@ -82,15 +90,35 @@ def train(
         mixture=mixture,
         cores=cores,
         evaluate_on=evaluate_on,
+        recorded=checkpoint is not None,
     )
-    status = "finished"
+    return _carried_out(run, callbacks, progress, checkpoint)
 
-    def at_pause(pause: Pause) -> bool:
-        nonlocal status
-        goes_on = inform(callbacks, run, pause)
-        status = "finished" if goes_on or pause.step == settings.steps else "stopped"
-        return goes_on
 
-    with bars(quiet=not progress) as begin:
-        rows = carry_out(run, begin, f"{task.domain.name} {run.name}", at_pause)
+def _carried_out(
+    run: TrainingRun,
+    callbacks: Sequence[Callback],
+    progress: bool,
+    checkpoint: str | Path | None,
+) -> Training:
+    """Run, from a checkpoint on if there is one, and tell callbacks on the way."""
+    title, status = f"{run.task.domain.name} {run.name}", "finished"
+    kept = None if checkpoint is None else Checkpoint(checkpoint, run)
+    with (
+        nullcontext() if kept is None else held(kept.folder),
+        bars(quiet=not progress) as begin,
+    ):
+        reached = [] if kept is None else kept.resume()
+
+        def at_pause(pause: Pause) -> bool:
+            nonlocal status
+            reached.extend(pause.rows)
+            goes_on = inform(callbacks, run, pause)
+            if kept is not None and pause.rows:
+                kept.save(reached)
+            ended = pause.step == run.settings.steps
+            status = "finished" if goes_on or ended else "stopped"
+            return goes_on
+
+        rows = carry_out(run, begin, title, at_pause, tuple(reached))
     return Training(run.agents(), tuple(rows), status)

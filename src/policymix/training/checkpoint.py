@@ -1,0 +1,155 @@
+"""A long training in a folder: all that a run needs to go on where it was.
+
+Agents, mixtures, replays and rows; keys follow from seeds and steps. Safetensors and
+JSON, written whole before what was there is removed; reading executes no code.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from policymix.core.errors import FileFormatError, PolicymixError
+from policymix.sources.fingerprint import fingerprint
+from policymix.storage.folders import (
+    ARRAYS,
+    MANIFEST,
+    MAX_ARRAYS_BYTES,
+    RESTORE,
+    canonical,
+    pack,
+    read_folder,
+    write_folder,
+)
+from policymix.storage.runs import Row
+from policymix.training.run import TrainingRun
+
+FORMAT, VERSION = "policymix checkpoint", 1
+PREFIX = "step-"
+TOLD = ("score", "alone", "training")
+
+
+class Checkpoint:
+    """The latest state of a run, in a folder that is new or holds this very run.
+
+    Args:
+        folder: where it is kept.
+        run: made with `recorded=True`.
+    """
+
+    def __init__(self, folder: str | Path, run: TrainingRun):
+        self.folder, self._run = Path(folder), run
+        self._facts = json.loads(canonical(_identity(run)))
+        size = 4 * len(run.seeds) * run.plan.capacity * run.setup.layout.width
+        size += sum(leaf.nbytes for leaf in jax.tree.leaves(run.loop.trials))
+        if size > MAX_ARRAYS_BYTES:
+            raise PolicymixError(
+                f"a checkpoint of {len(run.seeds)} trials could have {size:,} bytes, "
+                f"more than the {MAX_ARRAYS_BYTES:,} that are read back. Lower "
+                "capacity or trials"
+            )
+
+    def resume(self) -> list[Row]:
+        """Bring the run to where it was; its rows until then. None if there is none."""
+        found = self._places()
+        if not found:
+            return []
+        folder = found[-1]
+        facts, arrays = read_folder(folder, FORMAT, VERSION)
+        self._check_same(folder, facts)
+        try:
+            self._restore(arrays)
+            return self._rows(arrays)
+        except (LookupError, ValueError, TypeError) as error:
+            raise FileFormatError(
+                folder / ARRAYS, "arrays", f"not those of this run ({error})", RESTORE
+            ) from None
+
+    def save(self, rows: Sequence[Row]) -> None:
+        """Write the present state, then remove the one before."""
+        loop = self._run.loop
+        steps = loop.steps
+        earlier = self._places()
+        arrays = {f"trial.{i}": x for i, x in enumerate(jax.tree.leaves(loop.trials))}
+        replays = loop.rows
+        arrays["replay"] = replays[:, : min(steps, replays.shape[1])]
+        arrays["places"] = np.array([(r.trial, r.step) for r in rows], np.int64)
+        told = [[getattr(row, name) for name in TOLD] for row in rows]
+        arrays["scores"] = np.array(told, np.float64)
+        histories = loop.histories
+        arrays["lengths"] = np.array([len(h) for h in histories], np.int64)
+        arrays["histories"] = np.array([x for h in histories for x in h], np.float64)
+        place = self.folder / f"{PREFIX}{steps:012d}"
+        if place not in earlier:
+            write_folder(place, pack(FORMAT, VERSION, self._facts, arrays))
+        for old in earlier:
+            if old != place:
+                shutil.rmtree(old, ignore_errors=True)
+
+    def _places(self) -> list[Path]:
+        """Whole checkpoints, the newest last."""
+        return sorted(self.folder.glob(f"{PREFIX}*"))
+
+    def _check_same(self, folder: Path, facts: dict[str, Any]) -> None:
+        for name, ours in self._facts.items():
+            if facts.get(name) != ours:
+                theirs = facts.get(name)
+                if isinstance(ours, dict) and isinstance(theirs, dict):
+                    differ = [k for k in ours if ours[k] != theirs.get(k)]
+                    name = f"{name}.{differ[0]}" if differ else name
+                    theirs, ours = (
+                        (d.get(differ[0]) if differ else d) for d in (theirs, ours)
+                    )
+                raise FileFormatError(
+                    folder / MANIFEST,
+                    name,
+                    f"{theirs!r}, but this training has {ours!r}",
+                    f"Give the same arguments as before, or another folder than "
+                    f"{self.folder}",
+                )
+
+    def _restore(self, arrays: dict[str, np.ndarray]) -> None:
+        loop = self._run.loop
+        leaves, structure = jax.tree.flatten(loop.trials)
+        found = [arrays[f"trial.{place}"] for place in range(len(leaves))]
+        for place, (new, old) in enumerate(zip(found, leaves, strict=True)):
+            if new.shape != old.shape or new.dtype != old.dtype:
+                raise ValueError(f"trial.{place} is {new.dtype}{new.shape}")
+        replays, part = np.zeros_like(loop.rows), arrays["replay"]
+        replays[:, : part.shape[1]] = part
+        ends = np.cumsum(arrays["lengths"])[:-1]
+        histories = [h.tolist() for h in np.split(arrays["histories"], ends)]
+        step = int(arrays["places"][-1, 1])
+        trials = jax.tree.unflatten(structure, found)
+        self._run.restore(trials, replays, step, histories)
+
+    def _rows(self, arrays: dict[str, np.ndarray]) -> list[Row]:
+        run = self._run
+        named, seeds = (run.task.domain.name, run.name), run.seeds.tolist()
+        pairs = zip(arrays["places"].tolist(), arrays["scores"].tolist(), strict=True)
+        return [Row(*named, t, seeds[t], step, *told) for (t, step), told in pairs]
+
+
+def _arrays(tree: Any) -> list[np.ndarray]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def _identity(run: TrainingRun) -> dict[str, Any]:
+    """What must be the same for a run to go on."""
+    mixture = run.setup.mixture
+    units = [x.tobytes() for x in _arrays(run.task.sources.experts.encoder)]
+    return {
+        "domain": run.task.domain.name,
+        "method": run.name,
+        "settings": asdict(run.settings),
+        "seeds": run.seeds.tolist(),
+        "sources": {s.name: fingerprint(s) for s in run.task.sources.sources},
+        "units of observations": hashlib.sha256(b"".join(units)).hexdigest(),
+        "mixture": None if mixture is None else type(mixture).__name__,
+    }

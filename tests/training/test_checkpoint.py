@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import gymnasium
 import jax
 import numpy as np
 import pytest
@@ -165,13 +166,12 @@ def test_an_environment_that_does_not_come_back_is_named(tmp_path):
 
 def test_recorded_environments_come_back():
     """Also after an end, with the seed of the episode they are in."""
-    import gymnasium
 
     def make():
         return gymnasium.wrappers.TimeLimit(Line(), 5)
 
     first, second = RecordedTasks(make, 2), RecordedTasks(make, 2)
-    first.reset([3, 4])
+    reached = first.reset([3, 4])
     rng = np.random.default_rng(0)
     for _ in range(13):
         reached = first.step(rng.integers(2, size=2)).obs

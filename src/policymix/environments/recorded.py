@@ -31,12 +31,12 @@ class RecordedTasks(HostTasks):
 
     def reset(self, seed: int | Sequence[int]) -> np.ndarray:
         obs = super().reset(seed)
-        self._histories = [[0] for _ in range(self.copies)]
+        self._histories = [[0.0] for _ in range(self.copies)]
         return obs
 
     def step(self, actions: np.ndarray, active: np.ndarray | None = None) -> Round:
         for copy in range(self.copies) if active is None else np.flatnonzero(active):
-            self._histories[copy].extend(np.ravel(actions[copy]).tolist())
+            self._histories[copy].extend(np.ravel(actions[copy]).astype(float).tolist())
         return super().step(actions, active)
 
     def replay(self, histories: Sequence[Sequence[float]], taken: int) -> np.ndarray:
@@ -58,7 +58,7 @@ class RecordedTasks(HostTasks):
     def restart(self, copy: int) -> Any:
         """The next episode, with its own seed."""
         episode = int(self._histories[copy][0]) + 1
-        self._histories[copy] = [episode]
+        self._histories[copy] = [float(episode)]
         return self._begin(copy, episode)
 
     def _begin(self, copy: int, episode: int) -> Any:

@@ -1,10 +1,13 @@
 """The command line: what it prints, its exit status, and what it leaves behind."""
 
 import inspect
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -68,6 +71,7 @@ def test_pages_and_complaints_load_nothing_heavy():
     heavy = ("jax", "scipy", "matplotlib", "equinox", "torch")
     code = f"""
 import sys
+import time
 from policymix.cli import main as cli
 for typed in [], ["--help"], ["run", "--help"], ["run", "maez", "--out", "x"], [
     "run", "maze", "--methods", "mrs", "--out", "x"
@@ -289,6 +293,22 @@ def test_what_goes_wrong_outside_is_said_in_a_line(monkeypatch, capsys, tmp_path
         code, printed = run(monkeypatch, capsys, "demo", "--out", tmp_path / "new")
         assert (code, printed.count("\n")) == (status, 1)
         assert message in printed
+
+
+def test_an_end_that_another_program_asks_for_is_an_interrupt(
+    monkeypatch, capsys, tmp_path
+):
+    usual = signal.getsignal(signal.SIGTERM)
+
+    def ended(*_):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+
+    monkeypatch.setattr("policymix.cli.demo.demo", ended)
+    code, printed = run(monkeypatch, capsys, "demo", "--out", tmp_path / "new")
+    assert code == 128 + signal.SIGTERM
+    assert "stopped; what was finished is kept" in printed
+    assert signal.getsignal(signal.SIGTERM) is usual
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():

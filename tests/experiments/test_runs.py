@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policymix.core.errors import PolicymixError
+from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.progress import silent
-from policymix.experiments import runner
 from policymix.experiments.runner import run_methods as run
-from policymix.storage.runs import FACTS, HEADER, ROWS, Row
-from policymix.training.run import Pause, TrainingRun, TrialError
+from policymix.storage.places import GOING_ON
+from policymix.storage.runs import FACTS, HEADER, ROWS
+from policymix.training.run import TrainingRun, TrialError
 
 from support.probes import MIXED, QUICK
 
@@ -80,19 +80,17 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-class Breaking(TrainingRun):
-    """Work of which the second method stops after one evaluation."""
+def breaking(monkeypatch, method, step, stop):
+    """A method stops after the evaluation at a step."""
+    usual = TrainingRun.pauses
 
-    samples = 1  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    def pauses(run):
+        for pause in usual(run):
+            yield pause
+            if (run.name, pause.step) == (method, step):
+                raise stop
 
-    def __init__(self, name, stop):
-        self._name, self._stop = name, stop
-
-    def pauses(self):
-        row = Row("probe", self._name, 0, 0, 0, 1.0, 1.0)
-        yield Pause(0, 0, [row])
-        if self._name == "scratch":
-            raise self._stop
+    monkeypatch.setattr(TrainingRun, "pauses", pauses)
 
 
 @pytest.mark.parametrize(
@@ -103,17 +101,41 @@ class Breaking(TrainingRun):
     ],
 )
 def test_what_was_reached_survives(tmp_path, monkeypatch, stop, status):
-    def breaking(task, name, *rest):
-        return Breaking(name, stop)
-
-    monkeypatch.setattr(runner, "TrainingRun", breaking)
+    breaking(monkeypatch, "scratch", 0, stop)
     with pytest.raises(type(stop)):
         go(tmp_path / "out")
     (_, *rows), facts = read(tmp_path / "out")
-    assert [row[1] for row in rows] == ["mars", "scratch"]
+    reached = [("mars", step) for step in (0, 0, 100, 100, 200, 200)]
+    assert [(row[1], int(row[4])) for row in rows] == [*reached, *[("scratch", 0)] * 2]
     assert facts["status"] == status
     assert list(facts["wall_seconds"]) == ["mars"]
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [ROWS, FACTS]
+    kept = sorted(p.name for p in (tmp_path / "out").iterdir())
+    assert kept == [GOING_ON, ROWS, FACTS]
+
+
+def test_a_run_that_was_killed_goes_on_and_ends_as_if_nothing_had_been(
+    tmp_path, monkeypatch
+):
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    go(whole)
+    with monkeypatch.context() as patch:
+        breaking(patch, "mars", 100, SystemExit())
+        with pytest.raises(SystemExit):
+            go(out)
+    (_, *rows), facts = read(out)
+    assert [int(row[4]) for row in rows] == [0, 0, 100, 100]
+    assert facts["status"] == "running"
+    with pytest.raises(FileFormatError, match=r"run\.json: methods: .* would have"):
+        go(out, ("mars",))
+    with monkeypatch.context() as patch:
+        breaking(patch, "scratch", 100, SystemExit())
+        with pytest.raises(SystemExit):
+            go(out)
+    go(out)
+    assert (out / ROWS).read_bytes() == (whole / ROWS).read_bytes()
+    assert sorted(p.name for p in out.iterdir()) == [ROWS, FACTS]
+    with pytest.raises(PolicymixError, match="exists already"):
+        go(out)
 
 
 def test_no_row_depends_on_the_other_methods(tmp_path):

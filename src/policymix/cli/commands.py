@@ -153,7 +153,7 @@ def do_run(
     domain: Place,
     /,
     *,
-    out: NewFolder,
+    out: Annotated[Path, Parameter(metavar="FOLDER", validator=rules.new_or_begun)],
     methods: Annotated[
         tuple[Annotated[str, Parameter(validator=rules.a_method)], ...],
         Parameter(metavar="METHOD...", help=METHOD_HELP, validator=rules.each_once),
@@ -167,9 +167,11 @@ def do_run(
 ):
     """Compare methods on a domain and write every evaluation down.
 
+    Stop it at any moment; the same command goes on after the last evaluation.
+
     Args:
         domain: Its name, or a folder that `policymix sources train` wrote.
-        out: Where to write, a folder that is not there yet.
+        out: Where to write, a folder that is not there yet, or to go on with.
         methods: Which methods to compare.
         trials: Repetitions of each, run side by side.
         seed: Trial t has seed + t.

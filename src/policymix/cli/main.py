@@ -1,6 +1,7 @@
 """The command line: what was typed becomes a command, a page or a short complaint."""
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -21,8 +22,25 @@ from policymix.environments.own_code import run_own_code
 NUMBERS = {int: "a whole number, such as 10", float: "a number, such as 2.5"}
 
 
+class Terminated(KeyboardInterrupt):
+    """Another program asked for an end, which is treated as if the user had."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    del number, frame
+    raise Terminated
+
+
 def main() -> None:
     """Run `policymix`."""
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        _main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _main() -> None:
     try:
         status = obey(sys.argv[1:])
         sys.stdout.flush()
@@ -33,9 +51,10 @@ def main() -> None:
     except (PolicymixError, OSError) as error:
         print(f"policymix: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, UsageError) else 1)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print("policymix: stopped; what was finished is kept", file=sys.stderr)
-        sys.exit(130)
+        number = signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT
+        sys.exit(128 + number)
 
 
 def obey(tokens: Sequence[str]) -> int:

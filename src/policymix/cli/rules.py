@@ -11,7 +11,7 @@ from policymix.environments.own_code import is_own_code
 from policymix.environments.registry import EVERYTHING, GROUPS, domain_names
 from policymix.methods.names import method_names
 from policymix.storage.folders import MANIFEST
-from policymix.storage.places import check_place, ground_of, is_used
+from policymix.storage.places import GOING_ON, check_place, ground_of, is_used
 
 
 def a_method(_: Any, name: str) -> None:
@@ -86,6 +86,12 @@ def new_folder(_: Any, folder: Path) -> None:
     writable(_, folder)
     if folder.is_dir() and is_used(folder):
         raise ValueError("this folder is in use. Choose a new one")
+
+
+def new_or_begun(_: Any, folder: Path) -> None:
+    """The same, or one in which a run was begun and not finished."""
+    if not (folder / GOING_ON).is_dir():
+        new_folder(_, folder)
 
 
 def _exists(

@@ -1,6 +1,7 @@
 """Train what was asked for, and keep it: nothing finished is lost nor repeated."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -16,10 +17,11 @@ from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.snapshots import Reference, reference
 from policymix.experiments.watched import Piece, watch_part
 from policymix.storage.folders import canonical, write_folder
-from policymix.storage.places import check_unused
+from policymix.storage.places import GOING_ON, check_unused
 from policymix.storage.records import read_settings
 from policymix.storage.runs import FACTS, Row, files_of, read_run, write_run
-from policymix.training.run import TrainingRun, TrialError, carry_out
+from policymix.training.checkpoint import Checkpoint
+from policymix.training.run import Pause, TrainingRun, TrialError, carry_out
 from policymix.training.setup import build_setup
 from policymix.training.task import TransferTask
 
@@ -47,7 +49,8 @@ def run_methods(
 ) -> list[Row]:
     """Train every method and write the run's folder as it goes.
 
-    What one method has reached stays in the folder, whatever happens to the next.
+    Rows are written at every evaluation. Whatever ends it, the same call goes on from
+    the last one, and ends with the same rows.
 
     Args:
         task: prepared.
@@ -55,21 +58,21 @@ def run_methods(
         settings: shared by all.
         seed: trial t has seed + t.
         trials: of every method.
-        out: a folder that does not exist yet, or is empty.
+        out: a folder that does not exist yet, is empty, or was begun by the same call.
         begin: reports on the progress.
     """
     if len(set(methods)) < len(methods):
         raise PolicymixError(f"a method is named twice in {', '.join(methods)}")
     setups = {name: build_setup(task, name, settings) for name in methods}
     seeds = seeds_from(seed, trials)
-    check_unused(out)
     facts = describe(task, methods, settings, seed, trials)
+    check_begun(out, facts)
     rows: list[Row] = []
     try:
         for name, setup in setups.items():
             started = time.perf_counter()
-            run = TrainingRun(task, name, setup, settings, seeds)
-            carry_out(run, begin, name, lambda pause: rows.extend(pause.rows))
+            run = TrainingRun(task, name, setup, settings, seeds, recorded=True)
+            run_kept(run, begin, out, facts, rows)
             facts["wall_seconds"][name] = time.perf_counter() - started
             write_run(out, facts, rows)
     except TrialError as error:
@@ -80,7 +83,32 @@ def run_methods(
         write_run(out, {**facts, "status": "interrupted"}, rows)
         raise
     write_run(out, {**facts, "status": "finished"}, rows)
+    shutil.rmtree(out / GOING_ON, ignore_errors=True)
     return rows
+
+
+def check_begun(out: Path, facts: dict[str, Any]) -> None:
+    """The folder is new, or what it holds is this very run, not yet finished."""
+    if not (out / GOING_ON).is_dir():
+        check_unused(out)
+    elif (out / FACTS).exists():
+        check_facts_alike(out, facts, PLANNED[:-2])
+
+
+def run_kept(
+    run: TrainingRun, begin: Begin, out: Path, facts: dict[str, Any], rows: list[Row]
+) -> None:
+    """One method from where it was; its rows are added, on disk at every evaluation."""
+    kept = Checkpoint(out / GOING_ON / run.name.replace("/", "-"), run)
+    before = len(rows)
+    rows += kept.resume()
+
+    def at_pause(pause: Pause) -> None:
+        rows.extend(pause.rows)
+        write_run(out, facts, rows)
+        kept.save(rows[before:])
+
+    carry_out(run, begin, run.name, at_pause, tuple(rows[before:]))
 
 
 def missing(experiment: Experiment, out: Path) -> list[Part]:
@@ -170,13 +198,20 @@ def check_part(experiment: Experiment, part: Part, folder: Path) -> None:
     """A part that is there must be what the plan would run."""
     if not folder.exists():
         return
+    wanted = facts_of(experiment, part) | {"status": "finished"}
+    check_facts_alike(folder, wanted, PLANNED)
+
+
+def check_facts_alike(
+    folder: Path, facts: dict[str, Any], names: Sequence[str]
+) -> None:
+    """What was run in a folder must be what is to be run."""
     found = dict(read_run(folder).facts)
     # Settings that came later were not written down: they had their defaults.
     settings = {"settings": asdict(read_settings(found["settings"]))}
     found |= json.loads(canonical(settings))
-    wanted = json.loads(canonical(facts_of(experiment, part)))
-    wanted["status"] = "finished"
-    for name in PLANNED:
+    wanted = json.loads(canonical(facts))
+    for name in names:
         if found.get(name) != wanted[name]:
             was, now = found.get(name), wanted[name]
             raise FileFormatError(

@@ -18,6 +18,8 @@ from policymix.storage.folders import PARTIAL, REPLACED, json_of
 LOCK = ".lock"
 """Within a folder, while somebody writes there; after a kill it stays and binds nobody,
 for what locks it is the process."""
+GOING_ON = ".going-on"
+"""Within a run's folder, as long as the run can be gone on with."""
 ROOM = 1 << 20
 """Bytes that must fit on the disk before work begins."""
 

@@ -13,6 +13,7 @@ import pytest
 import policymix
 from policymix.cli.commands import EXAMPLES as COMMANDS
 
+from support.drafts import draw_drafts
 from support.reader import hurry, python_blocks, run_page
 
 ROOT = Path(__file__).parents[2]
@@ -95,7 +96,8 @@ def test_other_blocks_of_the_readme_run(monkeypatch):
 
 WITH_CODE = [page for page in PAGES if python_blocks(page)]
 QUICK_START = DOCS / "quickstart.md"
-OWN_TESTS = (QUICK_START, DOCS / "extending.md")
+OWN_TASK = DOCS / "howto" / "own_task.md"
+OWN_TESTS = (QUICK_START, OWN_TASK, DOCS / "extending.md")
 
 
 @pytest.mark.parametrize("page", titled(p for p in WITH_CODE if p not in OWN_TESTS))
@@ -117,6 +119,22 @@ def test_the_quick_start_shows_what_it_says(monkeypatch, tmp_path):
     trusted = names["agent"].belief.weights_of(names["states"]).argmax(axis=1)
     assert [sources[i] for i in trusted] == ["slippery", "rough"]
     assert (tmp_path / "quickstart.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.learning
+def test_a_newcomers_script_goes_from_an_environment_to_an_open_report(
+    monkeypatch, tmp_path
+):
+    (script,) = python_blocks(OWN_TASK)
+    assert len(script.splitlines()) <= 25
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    hurry(monkeypatch, most=200)
+    draw_drafts(monkeypatch)
+    run_page(OWN_TASK, tmp_path, monkeypatch)
+    page = tmp_path / "my-run" / "report.html"
+    assert opened == [page.as_uri()]
+    assert "Does transfer help here?" in page.read_text()
 
 
 def test_links_lead_to_files_and_headings():

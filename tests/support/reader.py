@@ -25,6 +25,14 @@ def hurry(monkeypatch, most=STEPS):
         few = {"steps": min(steps or most, most), "trials": min(trials, TRIALS)}
         return train(*task_and_method, **few, **more)
 
+    compare = pm.compare
+
+    def shortly(task, *methods, steps=most, trials=1, **more):
+        del trials
+        tests = {"evaluate_every": 100, "evaluation_episodes": 1, "final_episodes": 1}
+        few = replace(pm.DEFAULTS, steps=min(steps, most), **tests)
+        return compare(task, *methods, trials=1, settings=few, **more)
+
     def roughly(fit):
         def call(data, *, settings=None, **more):
             settings = settings or pm.ModelSettings()
@@ -33,6 +41,7 @@ def hurry(monkeypatch, most=STEPS):
         return call
 
     monkeypatch.setattr(pm, "train", briefly)
+    monkeypatch.setattr(pm, "compare", shortly)
     for name in ("fit_dynamics", "fit_policy"):
         monkeypatch.setattr(pm, name, roughly(getattr(pm, name)))
 

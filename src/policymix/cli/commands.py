@@ -146,11 +146,12 @@ def do_train(domain: Domain, /, *, out: NewFolder, seed: Seed = 0):
     f"policymix run {DEMO} --methods mars scratch --out my-run",
     f"policymix run {DEMO} --methods mapse phi1 --out alone",
     "policymix run my-sources --steps 2000 --out quick-look",
+    "policymix run my_task.py --trials 4 --out my-run",
     f"policymix run {DEMO} --load my.py --methods my --out new",
     synonym=domain_names(),
 )
 def do_run(
-    domain: Place,
+    domain: AnyTask,
     /,
     *,
     out: Annotated[Path, Parameter(metavar="FOLDER", validator=rules.new_or_begun)],
@@ -170,14 +171,16 @@ def do_run(
     Stop it at any moment; the same command goes on after the last evaluation.
 
     Args:
-        domain: Its name, or a folder that `policymix sources train` wrote.
-        out: Where to write, a folder that is not there yet, or to go on with.
+        domain: Its name, a folder that `policymix sources train` wrote, or your own
+            code: a file that defines `task`, or module:name.
+        out: Where to write, a folder that is not there yet, or to go on with; that of
+            a task of your own also with more methods or trials.
         methods: Which methods to compare.
         trials: Repetitions of each, run side by side.
         seed: Trial t has seed + t.
         steps: Samples of the target in each trial; by default the domain's.
     """
-    from policymix.reports.printed import run_and_print
+    from policymix.reports.running import run_and_print
 
     run_and_print(domain, methods, trials, seed, steps, out)
 
@@ -231,6 +234,20 @@ def do_reproduce(
             place = out / group if whole else out
             reproduce(group, place, seed, quick, console, blockwise)
             make_report(place, console)
+
+
+@command("policymix new my-project", domains=False)
+def do_new(folder: NewFolder, /):
+    """Write a starting point for a task of your own.
+
+    It is one commented file with a target and two sources, and it runs as it is.
+
+    Args:
+        folder: Where to write, a folder that is not there yet.
+    """
+    from policymix.cli.new import new
+
+    new(folder)
 
 
 @command("policymix report my-run", domains=False)

@@ -10,7 +10,7 @@ from policymix.core.errors import PolicymixError, did_you_mean
 from policymix.environments.own_code import is_own_code
 from policymix.environments.registry import EVERYTHING, GROUPS, domain_names
 from policymix.methods.names import method_names
-from policymix.storage.folders import MANIFEST
+from policymix.storage.folders import MANIFEST, NOTE
 from policymix.storage.places import GOING_ON, check_place, ground_of, is_used
 
 
@@ -89,8 +89,8 @@ def new_folder(_: Any, folder: Path) -> None:
 
 
 def new_or_begun(_: Any, folder: Path) -> None:
-    """The same, or one in which a run was begun and not finished."""
-    if not (folder / GOING_ON).is_dir():
+    """The same, or one that can be gone on with."""
+    if not (folder / GOING_ON).is_dir() and not (folder / NOTE).exists():
         new_folder(_, folder)
 
 

@@ -13,12 +13,12 @@ from policymix.environments.registry import GROUPS, find_domain
 from policymix.experiments.blocks import BLOCK, Block, Executor, Made, run_on
 from policymix.experiments.plans import Experiment, plan
 from policymix.experiments.runner import Wanted, missing, run_here
-from policymix.storage.folders import canonical, json_of, write_file
+from policymix.storage.folders import NOTE, canonical, json_of, write_file
 from policymix.storage.places import check_unused, held
 from policymix.storage.runs import FACTS, read_facts
 from policymix.training.task import load_task, prepare
 
-NOTE, FORMAT = "experiment.json", "policymix experiment"
+FORMAT = "policymix experiment"
 
 
 class Blockwise(NamedTuple):

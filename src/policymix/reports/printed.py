@@ -1,7 +1,6 @@
-"""Commands whose answer is printed: sources, runs, checks."""
+"""Answers that are printed: sources, the summary of a run, checks."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +11,11 @@ from rich.table import Table
 
 from policymix.core.progress import bars
 from policymix.environments.registry import find_domain
-from policymix.experiments.runner import run_methods
 from policymix.sources.fingerprint import fingerprint
 from policymix.storage.places import held
-from policymix.storage.runs import FACTS, ROWS, Row
+from policymix.storage.runs import Row
 from policymix.training.source_library import source_facts, train_library
-from policymix.training.task import TransferTask, load_task, prepare
+from policymix.training.task import TransferTask, load_task
 
 
 def train_sources(domain: str, out: Path, seed: int) -> None:
@@ -67,25 +65,6 @@ def show_sources(place: str) -> None:
         "home (densities: of a guess among all states)."
     )
     console.print(f"made by: {facts['command']}", highlight=False, markup=False)
-
-
-def run_and_print(
-    place: str,
-    methods: Sequence[str],
-    trials: int,
-    seed: int,
-    steps: int | None,
-    out: Path,
-) -> None:
-    """Train methods with bars, write the run's folder and print a summary."""
-    task = prepare(load_task(place))
-    settings = task.domain.settings
-    if steps is not None:
-        settings = replace(settings, steps=steps)
-    with held(out), bars() as begin:
-        rows = run_methods(task, methods, settings, seed, trials, out, begin)
-    Console().print(summary_table(task, rows))
-    print(f"rows: {out / ROWS}   facts: {out / FACTS}")
 
 
 def summary_table(task: TransferTask, rows: Sequence[Row]) -> Table:

@@ -24,6 +24,8 @@ from policymix.core.errors import FileFormatError, PolicymixError
 
 MANIFEST = "manifest.json"
 ARRAYS = "arrays.safetensors"
+NOTE = "experiment.json"
+"""What a folder of several runs is for."""
 MAX_MANIFEST_BYTES = 4 << 20
 MAX_HEADER_BYTES = 1 << 20
 MAX_ARRAYS_BYTES = 1 << 30

@@ -30,10 +30,7 @@ START = (
     f"policymix run {DEMO} --trials 4 --out my-run",
 )
 DOMAIN_LIST = "\n".join(f"* {names}: {about}" for names, about in ABOUT.items())
-MORE = (
-    "`policymix COMMAND --help` tells all of a command. Documentation: `docs/` in the "
-    "repository, or as a site: `make docs`."
-)
+MORE = "`policymix COMMAND --help` tells more. Documentation: `docs/`, or `make docs`."
 
 
 def ending(examples: tuple[str, ...], domains: bool = True) -> str:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from policymix.cli.new import START
+from policymix.cli.new import STARTING_POINT
 from policymix.reports.results import read_results
 
 from support.command_line import typed
@@ -84,7 +84,7 @@ def test_a_starting_point_runs_as_it_is(place, monkeypatch, capsys):
     assert code == 0
     assert "policymix run project/my_task.py" in printed
     file = place / "project" / "my_task.py"
-    assert file.read_bytes() == START.read_bytes()
+    assert file.read_bytes() == STARTING_POINT.read_bytes()
     few = ("--methods", "scratch", "--trials", 1, "--steps", 100)
     code, printed = typed(monkeypatch, capsys, "run", file, "--out", "my-run", *few)
     assert code == 0, printed
@@ -95,7 +95,7 @@ def test_a_starting_point_runs_as_it_is(place, monkeypatch, capsys):
 
 
 def test_a_starting_point_has_a_target_and_two_sources_and_is_explained():
-    text = START.read_text()
+    text = STARTING_POINT.read_text()
     calls = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call)]
     names = [n.func.attr for n in calls if isinstance(n.func, ast.Attribute)]
     assert (names.count("SourceTask"), names.count("TransferTask")) == (2, 1)

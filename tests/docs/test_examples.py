@@ -1,9 +1,15 @@
 """The examples are short, and they run."""
 
+import ast
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import policymix as pm
+
+from support.drafts import draw_drafts
 from support.reader import hurry, run_program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -38,3 +44,41 @@ def test_examples_run_to_their_last_line(name, monkeypatch, capsys, tmp_path):
     hurry(monkeypatch)
     run_program(EXAMPLES / f"{name}.py", [SAMPLES[name]], tmp_path, monkeypatch)
     assert last[name] in capsys.readouterr().out
+
+
+NOTEBOOK = json.loads((EXAMPLES / "own_task.ipynb").read_text())
+
+
+def shown_by(cell, names):
+    """Run a cell; the value of its last line, if it has one."""
+    lines = ast.parse("".join(cell["source"])).body
+    last = lines.pop() if isinstance(lines[-1], ast.Expr) else None
+    exec(compile(ast.Module(lines, []), cell["id"], "exec"), names)
+    if isinstance(last, ast.Expr):
+        return eval(compile(ast.Expression(last.value), cell["id"], "eval"), names)
+    return None
+
+
+@pytest.mark.learning
+def test_the_notebook_runs_and_every_result_shows_itself(monkeypatch, tmp_path):
+    hurry(monkeypatch, most=100)
+    draw_drafts(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    train = pm.train
+    few = replace(pm.DEFAULTS, evaluation_episodes=1, final_episodes=1)
+    monkeypatch.setattr(pm, "train", lambda *a, **k: train(*a, **k, settings=few))
+    cells = [c for c in NOTEBOOK["cells"] if c["cell_type"] == "code"]
+    names = {}
+    _, trained, picture, comparison = (shown_by(cell, names) for cell in cells)
+    assert trained._repr_html_().startswith("<p>mars on MountainCar-v0: return -200")
+    assert picture._repr_png_().startswith(b"\x89PNG")
+    assert picture.axes[0].get_xlabel() == "position"
+    html = comparison._repr_html_()
+    assert "<b>Does transfer help here? " in html
+    assert "<img" in html
+    assert (tmp_path / "valley" / "report.html").exists()
+
+
+def test_the_notebook_keeps_no_output():
+    cells = [c for c in NOTEBOOK["cells"] if c["cell_type"] == "code"]
+    assert [(c["outputs"], c["execution_count"]) for c in cells] == [([], None)] * 4

@@ -6,14 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from policymix.beliefs.telling import chosen, most_telling
 from policymix.core.settings import DEFAULTS
 from policymix.core.types import Box, Discrete
 from policymix.environments.study import Cells, Points
 from policymix.experiments.visited import (
     SHOWN_STATES,
-    chosen,
     glance_times,
-    most_telling,
     some_of,
     view_facts,
     view_of,

@@ -1,8 +1,9 @@
 """From transitions of a target to a belief about it: which source is right where."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -12,12 +13,17 @@ from jaxtyping import Array, ArrayLike, Float, Num
 
 from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
 from policymix.beliefs.network import NetworkMixture
+from policymix.beliefs.own_model import OWN_MODEL
 from policymix.beliefs.potentials import potential
+from policymix.beliefs.telling import Over, chosen, most_telling
 from policymix.core.progress import Begin, silent
 from policymix.core.seeds import key_of
 from policymix.core.types import Action, Discrete, Key, Observation
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
+
+if TYPE_CHECKING:
+    from policymix.core.pictures import Picture
 
 BATCHES_AT_ONCE = 500
 
@@ -45,6 +51,31 @@ class Belief:
     def follow(self, obs: np.ndarray) -> np.ndarray:
         """What the most trusted source would do, for many observations at once."""
         return np.asarray(_follow(self.library.experts, self.mixture, self.state, obs))
+
+    def plot(self, states: np.ndarray, over: Over = None) -> "Picture":
+        """Who is trusted where: states in the mixed colours of the sources.
+
+        Args:
+            states: where to look, for instance `explore(task, 500).obs`.
+            over: which two numbers of an observation are drawn, as (0, 2) or
+                {"x": 0, "angle": 2}; by default those that tell most. States of a
+                finite task are numbered row by row.
+        """
+        from policymix.core.pictures import trust_picture
+
+        states = np.asarray(states)
+        weights = self.weights_of(states)
+        names = (*self.library.names, OWN_MODEL)[: weights.shape[1]]
+        if states.ndim == 1:
+            columns = math.ceil(math.sqrt(states.max() + 1))
+            places = np.stack([states % columns, -(states // columns)], axis=1)
+            return trust_picture(places, weights, names, ("column", "row (from above)"))
+        named = chosen(over, states.shape[1]) or {
+            f"observation[{i}]": i for i in most_telling(states, weights)
+        }
+        across, up = (list(named) * 2)[:2]
+        drawn = states[:, [named[across], named[up]]]
+        return trust_picture(drawn, weights, names, (across, up))
 
 
 @eqx.filter_jit

@@ -6,6 +6,7 @@ All methods of a folder have the same trials, so that they can be compared.
 import time
 from pathlib import Path
 
+from policymix.beliefs.telling import Over
 from policymix.core.errors import FileFormatError
 from policymix.core.progress import Begin
 from policymix.core.seeds import seeds_from
@@ -14,7 +15,6 @@ from policymix.experiments.runner import check_part, facts_of
 from policymix.experiments.snapshots import read_snapshots, reference, snapshot_facts
 from policymix.experiments.visited import (
     Glance,
-    Over,
     beliefs_seen,
     glance_times,
     trust_in,

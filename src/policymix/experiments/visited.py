@@ -6,26 +6,22 @@ drawn are those that tell best who is trusted.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from policymix.beliefs.belief import Belief
-from policymix.core.errors import PolicymixError
+from policymix.beliefs.telling import Over, chosen, most_telling
 from policymix.core.settings import Settings
 from policymix.core.types import Discrete, Space
 from policymix.environments.study import Cells, Points
 from policymix.experiments.snapshots import Arrays, percent
 from policymix.training.run import TrainingRun
 
-Over: TypeAlias = Sequence[int] | Mapping[str, int] | None
-"""Two numbers of an observation, by their places; with names, if they have some."""
 MOMENTS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75)
 """Shares of the budget after which the mixture is looked at."""
 SHOWN_STATES, MOST_CELLS = 400, 4_096
-BINS = 6
-"""Of each number, when the most telling are looked for."""
 
 
 class Glance(NamedTuple):
@@ -113,41 +109,3 @@ def view_of(facts: Any) -> Points | Cells | None:
     count, columns = int(facts["cells"]), int(facts["columns"])
     places = np.arange(columns * math.ceil(count / columns)).reshape(-1, columns)
     return Cells(lambda: places >= count, lambda: -1, lambda: -1)
-
-
-def chosen(over: Over, size: int) -> dict[str, int]:
-    """The two numbers that the user wants to see, by name; none if he leaves it."""
-    if over is None:
-        return {}
-    named = (
-        over if isinstance(over, Mapping) else {f"observation[{i}]": i for i in over}
-    )
-    if len(named) != 2 or not all(0 <= place < size for place in named.values()):
-        raise PolicymixError(
-            f"over={over!r}: give two different numbers of an observation, by their "
-            f'places 0 … {size - 1}, as in over=(0, 1) or over={{"x": 0, "speed": 1}}'
-        )
-    return dict(named)
-
-
-def most_telling(states: np.ndarray, weights: np.ndarray) -> list[int]:
-    """The number that says most about the weights, and the one that adds most to it."""
-    bins = np.stack([binned(column) for column in states.T], axis=1)
-    first = max(range(bins.shape[1]), key=lambda i: explained(bins[:, i], weights))
-    others = [i for i in range(bins.shape[1]) if i != first] or [first]
-    pairs = {i: explained(BINS * bins[:, first] + bins[:, i], weights) for i in others}
-    return sorted([first, max(pairs, key=lambda i: pairs[i])])
-
-
-def binned(values: np.ndarray) -> np.ndarray:
-    """Which of a few parts of like size a value belongs to."""
-    inner = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1])
-    return np.searchsorted(inner, values)
-
-
-def explained(groups: np.ndarray, weights: np.ndarray) -> float:
-    """Squared deviations of the weights that lie between groups, and not within."""
-    values = weights.astype(float)
-    middle = values.mean(axis=0)
-    parts = [values[groups == group] for group in np.unique(groups)]
-    return sum(len(p) * np.sum((p.mean(axis=0) - middle) ** 2) for p in parts)

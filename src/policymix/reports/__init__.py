@@ -1,4 +1,5 @@
 """From rows to answers: statistics, claims, tables, figures, maps and one page.
 
-Imports core, storage, environments, sources, methods, training and experiments.
+Imports core, storage, environments, sources, beliefs, methods, training and
+experiments.
 """

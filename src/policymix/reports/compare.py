@@ -4,11 +4,15 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 
+from matplotlib import rc_context
 from rich.console import Console
 
+from policymix.beliefs.telling import Over, chosen
 from policymix.core.errors import PolicymixError
+from policymix.core.pictures import Picture, image_tag
 from policymix.core.progress import Begin, plan_bars, silent
 from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
@@ -21,9 +25,9 @@ from policymix.experiments.comparison import (
 )
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.reproduce import write_note
-from policymix.experiments.visited import Over, chosen
 from policymix.methods.recipes import find_recipe
 from policymix.reports.claims import claims
+from policymix.reports.figures import PRINT, curves
 from policymix.reports.printed import summary_table
 from policymix.reports.report import make_report
 from policymix.reports.results import Results, read_results
@@ -55,6 +59,19 @@ class Comparison:
     def open(self) -> None:
         """Show the report in a browser."""
         webbrowser.open(self.page.as_uri())
+
+    def plot(self) -> Picture:
+        """The learning curves of all methods."""
+        with rc_context(PRINT):
+            return curves(self.results)
+
+    def _repr_html_(self) -> str:
+        told = "".join(
+            f"<li><b>{escape(v.claim)} {v.answer}.</b> {escape(v.sentence)}</li>"
+            for v in self.answers
+        )
+        link = f'<a href="{escape(self.page.as_uri())}">{escape(self.page.name)}</a>'
+        return f"<ul>{told}</ul>{image_tag(self.plot())}<p>{link}</p>"
 
     def __str__(self) -> str:
         told = [f"{v.claim} {v.answer}. {v.sentence}" for v in self.answers]

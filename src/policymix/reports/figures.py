@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from policymix.core.pictures import Picture
 from policymix.experiments.plans import FORMS, YARDSTICKS
 from policymix.reports.analysis import measure, profiles
 from policymix.reports.palette import SWEEP, style
@@ -112,17 +113,18 @@ def panels_of(results: Results) -> dict[str, list[str]]:
     }
 
 
-def curves(results: Results) -> Figure:
+def curves(results: Results) -> Picture:
     """Figure 2 of the paper, and beside it what the paper does not have."""
     parts = {title: names for title, names in panels_of(results).items() if names}
-    figure = Figure(figsize=(3.6 * len(parts) + 1.2, 3.4), layout="constrained")
+    figure = Picture(figsize=(3.6 * len(parts) + 1.2, 3.4), layout="constrained")
     panels = figure.subplots(1, len(parts), squeeze=False, sharey=True)[0]
     for axes, (title, names) in zip(panels, parts.items(), strict=True):
         for name in sorted(names, key=lambda name: name == "mars"):
             if name in results.curves:
                 plot(axes, results.curves[name], name, *style(name))
         name_axes(axes, results)
-        axes.set_title(title)
+        if not results.own:
+            axes.set_title(title)
         axes.legend(ncols=2, loc="best")
     figure.suptitle(f"{results.title}: {band(results)}", fontsize=10)
     return figure

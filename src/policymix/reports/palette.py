@@ -1,11 +1,19 @@
-"""Colours that colour-blind readers tell apart, on paper, light and dark screens."""
+"""How the lines of methods and sweeps look."""
 
-BLUE, SKY, GREEN, ORANGE = "#0072b2", "#56b4e9", "#009e73", "#e69f00"
-VERMILLION, PINK, GREY, YELLOW = "#d55e00", "#cc79a7", "#808080", "#f0e442"
-VIOLET, BROWN = "#8f63c4", "#a0622d"
+from policymix.core.colours import (
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    SKY,
+    VERMILLION,
+    VIOLET,
+    YELLOW,
+)
+from policymix.core.colours import SOURCE_COLOURS as SOURCE_COLOURS
 
-SOURCE_COLOURS = (VERMILLION, GREEN, BLUE, YELLOW, PINK, SKY, ORANGE, BROWN)
-"""Of the sources, in order."""
 SWEEP = ("#fcb13a", "#ee6f3a", "#c33b6e", "#7a3ea3", "#3b3a9c", "#2a7ab0")
 """Of the values of a sweep, from small to large."""
 

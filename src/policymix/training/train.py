@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from policymix.training.milestone import Callback, inform
 from policymix.training.run import Pause, TrainingRun, carry_out, new_run
 from policymix.training.task import TransferTask, load_task, prepare
 
+if TYPE_CHECKING:
+    from policymix.core.pictures import Picture
+
 
 @dataclass(frozen=True)
 class Training:
@@ -36,6 +40,24 @@ class Training:
         steps = sorted({row.step for row in self.rows})
         scores = np.array([row.score for row in self.rows])
         return np.array(steps), scores.reshape(len(steps), len(self.agents))
+
+    def plot(self) -> "Picture":
+        """The learning curve: mean, a band of one standard error, every trial."""
+        from policymix.core.pictures import curve_picture
+
+        agent = self.agents[0]
+        title = f"{agent.task.domain.name}, {agent.method}"
+        return curve_picture(*self.curve(), title, agent.task.domain.measure)
+
+    def _repr_html_(self) -> str:
+        from policymix.core.pictures import image_tag
+
+        agent, last = self.agents[0], self.curve()[1][-1]
+        told = (
+            f"{agent.method} on {agent.task.domain.name}: {agent.task.domain.measure} "
+            f"{last.mean():.4g} at the end, {len(last)} trials, {self.status}"
+        )
+        return f"<p>{escape(told)}</p>{image_tag(self.plot())}"
 
 
 def train(

@@ -20,7 +20,7 @@ def test_a_curve_is_the_mean_of_its_trials():
 def test_a_state_has_the_colour_of_the_source_that_is_trusted():
     weights = np.eye(2)[[0, 1, 1]]
     picture = trust_picture(np.zeros((3, 2)), weights, ("ice", "mud"), ("x", "v"))
-    colours = picture.axes[0].collections[0].get_facecolor()
+    colours = np.asarray(picture.axes[0].collections[0].get_facecolor())
     assert np.array_equal(colours[1], colours[2])
     assert not np.array_equal(colours[0], colours[1])
     told = [text.get_text() for text in picture.legends[0].get_texts()]

@@ -4,6 +4,7 @@ import ast
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_examples_run_to_their_last_line(name, monkeypatch, capsys, tmp_path):
 NOTEBOOK = json.loads((EXAMPLES / "own_task.ipynb").read_text())
 
 
-def shown_by(cell, names):
+def shown_by(cell, names) -> Any:
     """Run a cell; the value of its last line, if it has one."""
     lines = ast.parse("".join(cell["source"])).body
     last = lines.pop() if isinstance(lines[-1], ast.Expr) else None

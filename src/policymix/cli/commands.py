@@ -6,21 +6,31 @@ What a command needs is imported when it runs, so that help is quick.
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from policymix import __version__
 from policymix.cli import rules
-from policymix.environments.registry import (
-    ABOUT,
-    DEMO,
-    EVERYTHING,
-    GROUPS,
-    domain_names,
+from policymix.cli.values import (
+    DOMAIN_LIST,
+    METHOD_HELP,
+    SEVERAL_DOMAINS,
+    AnyTask,
+    Counts,
+    Domain,
+    Executor,
+    Folder,
+    NewFolder,
+    Parts,
+    Place,
+    Positive,
+    Seed,
+    Several,
+    Unsaid,
 )
-from policymix.methods.names import BUILT_IN
+from policymix.environments.registry import DEMO, EVERYTHING, GROUPS, domain_names
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
 """Of every command, to copy; they fit a narrow terminal."""
@@ -29,7 +39,6 @@ START = (
     f"policymix sources show {DEMO}",
     f"policymix run {DEMO} --trials 4 --out my-run",
 )
-DOMAIN_LIST = "\n".join(f"* {names}: {about}" for names, about in ABOUT.items())
 MORE = "`policymix COMMAND --help` tells more. Documentation: `docs/`, or `make docs`."
 
 
@@ -71,27 +80,6 @@ def command(
         )
 
     return add
-
-
-Domain = Annotated[str, Parameter(validator=rules.a_domain)]
-Place = Annotated[str, Parameter(validator=rules.domain_or_sources)]
-AnyTask = Annotated[str, Parameter(validator=rules.a_task)]
-Folder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.writable)]
-NewFolder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.new_folder)]
-Seed = Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))]
-Positive = Annotated[int, Parameter(validator=Number(gte=1))]
-GROUPED = "; ".join(f"{group}: {', '.join(names)}" for group, names in GROUPS.items())
-SEVERAL_DOMAINS = (
-    f"Its name, or one that stands for several. {GROUPED}. {EVERYTHING}: each of "
-    "these, in a folder of its own."
-)
-METHOD_HELP = f"{', '.join(BUILT_IN)} (no transfer), phi1, phi2, … (one source alone)."
-Several = Parameter(
-    show_default=lambda values: " ".join(map(str, values)), consume_multiple=(1, None)
-)
-Part = Literal["speed", "sources", "capacities", "gpu-scale"]
-Parts = Annotated[tuple[Part, ...], Parameter(metavar="PART..."), Several]
-Counts = Annotated[tuple[Positive, ...], Parameter(metavar="INT..."), Several]
 
 
 @command("policymix demo", "policymix demo --trials 20 --out my-demo", domains=False)
@@ -194,13 +182,11 @@ def do_reproduce(
     /,
     *,
     out: Folder,
-    quick: Annotated[bool, Parameter(show_default=False)] = False,
+    quick: Annotated[bool, Unsaid] = False,
     seed: Seed = 0,
-    executor: Annotated[
-        Literal["processes", "ray"] | None, Parameter(show_default=False)
-    ] = None,
-    workers: Annotated[Positive | None, Parameter(show_default=False)] = None,
-    address: Annotated[str | None, Parameter(show_default=False)] = None,
+    executor: Annotated[Executor | None, Unsaid] = None,
+    workers: Annotated[Positive | None, Unsaid] = None,
+    address: Annotated[str | None, Unsaid] = None,
     block: Positive = 5,
 ):
     """Run whole experiments and report on every claim.
@@ -270,7 +256,7 @@ def do_check(
     domain: AnyTask,
     /,
     *,
-    out: Annotated[Folder | None, Parameter(show_default=False)] = None,
+    out: Annotated[Folder | None, Unsaid] = None,
 ):
     """Check before training that a task is sound; exit status 1 when it is not.
 
@@ -297,7 +283,7 @@ def do_bench(
     parts: Parts = ("speed", "sources", "capacities"),
     seconds: Annotated[float, Parameter(validator=Number(gt=0, lt=math.inf))] = 3.0,
     trials: Counts = (1, 20, 160),
-    out: Annotated[Folder | None, Parameter(show_default=False)] = None,
+    out: Annotated[Folder | None, Unsaid] = None,
 ):
     """Measure how fast training is.
 

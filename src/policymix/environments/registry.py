@@ -67,12 +67,8 @@ DEMO = "cartpole"
 """What the demonstration and the examples of the command line show."""
 ABOUT = {
     "maze, cartpole, lander": "the paper's",
-    "inventory, inventory-unforeseen": (
-        "stock of a product under seasonal demand; the measure is regret"
-    ),
-    "maze-spoilt-5, cartpole-unselected, …": (
-        "the same with imperfect advice; the help of `reproduce` names all"
-    ),
+    "inventory, inventory-unforeseen": "seasonal demand; scored by regret",
+    "maze-spoilt-5, …": "imperfect advice; the help of `reproduce` names all",
     "acrobot, acrobot-0, …, acrobot-9": "double pendulums of drawn physics",
     "pendulum": "continuous actions: swing up in a wind that turns at the top",
 }

@@ -68,7 +68,7 @@ DEMO = "cartpole"
 ABOUT = {
     "maze, cartpole, lander": "the paper's",
     "inventory, inventory-unforeseen": "seasonal demand; scored by regret",
-    "maze-spoilt-5, …": "imperfect advice; the help of `reproduce` names all",
+    "cartpole-unselected, maze-spoilt-5, …": "imperfect advice: `reproduce -h`",
     "acrobot, acrobot-0, …, acrobot-9": "double pendulums of drawn physics",
     "pendulum": "continuous actions: swing up in a wind that turns at the top",
 }

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import pytest
 
 from policymix import __version__
-from policymix.cli import bench, commands
+from policymix.cli import bench, values
 from policymix.cli import main as cli
 from policymix.cli.commands import EXAMPLES, app
 from policymix.core.errors import did_you_mean
@@ -153,7 +153,7 @@ def test_help_names_every_domain_and_group(monkeypatch, capsys):
 
 def test_names_that_are_checked_early_are_those_that_exist(monkeypatch, capsys):
     assert set(BUILT_IN) == set(METHODS)
-    assert set(get_args(commands.Part)) == set(bench.TITLES)
+    assert set(get_args(values.Part)) == set(bench.TITLES)
     said = page(monkeypatch, capsys, "run", "--help")
     assert {*BUILT_IN, "phi1", "phi2"} <= set(re.findall(r"[\w-]+", said))
     said = page(monkeypatch, capsys, "bench", "--help", columns=200)
@@ -180,7 +180,7 @@ WRONG = [
     ("sources maze", 'Did you mean "show"?'),
     ("train maze", 'Did you mean "sources"?'),
     ("cartpole", 'Did you mean "run"?'),
-    ("xyz", "Available commands: sources, demo, run, reproduce, report, check, bench"),
+    ("xyz", "commands: sources, demo, run, reproduce, new, report, check, bench"),
     ("xyz", "More: policymix --help"),
     ("--hlep", "Did you mean '--help'?"),
     ("--quick reproduce all", "there is no option --quick without a command"),
@@ -226,7 +226,7 @@ WRONG = [
     ("run maze --steps=-3 --out new", "--steps -3: Must be >= 1"),
     ("demo --seed -1", "--seed -1: Must be >= 0"),
     ("bench --trials 1 0", "--trials 1 0: Must be >= 1"),
-    ("run", "DOMAIN is missing: Its name, or a folder"),
+    ("run", "DOMAIN is missing: Its name, a folder"),
     ("run maze", "--out FOLDER is missing: Where to write"),
     ("run maze", "For example: policymix run cartpole"),
     ("run maze new", "--out FOLDER is missing"),

@@ -71,7 +71,7 @@ def test_the_notebook_runs_and_every_result_shows_itself(monkeypatch, tmp_path):
     cells = [c for c in NOTEBOOK["cells"] if c["cell_type"] == "code"]
     names = {}
     _, trained, picture, comparison = (shown_by(cell, names) for cell in cells)
-    assert trained._repr_html_().startswith("<p>mars on MountainCar-v0: return -200")
+    assert trained._repr_html_().startswith("<p>mars on MountainCar-v0: return -")
     assert picture._repr_png_().startswith(b"\x89PNG")
     assert picture.axes[0].get_xlabel() == "position"
     html = comparison._repr_html_()

@@ -156,8 +156,7 @@ def do_run(
     Stop it at any moment; the same command goes on after the last evaluation.
 
     Args:
-        domain: Its name, a folder that `policymix sources train` wrote, or your own
-            code: a file that defines `task`, or module:name.
+        domain: Its name, a folder of sources, or your own: my_task.py or module:name.
         out: Where to write, a folder that is not there yet, or to go on with; that of
             a task of your own also with more methods or trials.
         methods: Which methods to compare.
@@ -264,8 +263,7 @@ def do_check(
     changes, do units fit, how far do the sources disagree, can states be set?
 
     Args:
-        domain: Its name, a folder that `policymix sources train` wrote, or your own
-            code: a file that defines `task`, or module:name.
+        domain: Its name, a folder of sources, or your own: my_task.py or module:name.
         out: Where to write check.png; by default nothing is drawn.
     """
     from policymix.reports.task_check import check_and_print

@@ -1,6 +1,7 @@
 """The report on a folder of runs: one page, one table and figures that agree."""
 
 import csv
+import io
 import json
 import re
 from html.parser import HTMLParser
@@ -10,12 +11,21 @@ import pytest
 
 from policymix.core.errors import FileFormatError
 from policymix.core.settings import Settings
+from policymix.core.terminal import Terminal
 from policymix.domains.maze.files import load_mazes
 from policymix.environments.registry import find_domain
 from policymix.reports import figures
 from policymix.reports.analysis import SHARES, measure, profiles
 from policymix.reports.claims import claims, questions
-from policymix.reports.report import FIGURES, PAGE, TABLE, notes_of, report, section_of
+from policymix.reports.report import (
+    FIGURES,
+    PAGE,
+    TABLE,
+    make_report,
+    notes_of,
+    report,
+    section_of,
+)
 from policymix.reports.results import read_results
 from policymix.reports.statistics import interquartile_mean, interval
 from policymix.reports.tables import summary_of, table_of
@@ -495,3 +505,19 @@ def test_the_report_opens_without_trouble(chromium, made, width):
     rows = "document.querySelectorAll('table[data-part=summary] tbody tr').length"
     counts = [len(domain["summary"]["rows"]) for domain in made["page"].data["domains"]]
     assert chromium.js(rows) == sum(counts)
+
+
+def test_names_and_scores_of_any_kind_make_a_report(tmp_path, monkeypatch):
+    """Markup, formulas and scores whose squares are infinite."""
+    draw_drafts(monkeypatch)
+    extremes = np.full((3, 4), 1e308)
+    curves = {"=cmd()": extremes, "[/x]$": -extremes, "scratch": 0 * extremes}
+    write_run(tmp_path / "run", "own[red]", curves, names=("[red]", "$^{"))
+    file = io.StringIO()
+    with np.errstate(all="raise"):
+        make_report(tmp_path, Terminal(file=file, width=200))
+    assert str(tmp_path / PAGE) in file.getvalue()
+    rows = list(csv.DictReader((tmp_path / TABLE).read_text().splitlines()))
+    assert {row["method"] for row in rows} == {"'=cmd()", "[/x]$", "scratch"}
+    assert {float(row["area_mean"]) for row in rows} == {1e100, -1e100, 0.0}
+    assert "scores beyond ±1e+100" in " ".join(Page(tmp_path / PAGE).data["notes"])

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from policymix import __version__
@@ -31,6 +29,7 @@ from policymix.cli.timing import (
     warm_up,
 )
 from policymix.core.progress import Begin, bars, silent
+from policymix.core.terminal import Terminal
 from policymix.environments.registry import DEMO, GROUPS, find_domain
 from policymix.storage.folders import canonical, write_file
 
@@ -187,7 +186,7 @@ def tell(
     out: Path | None,
 ) -> None:
     """Measure and print; the file is written when everything is measured."""
-    console, figures = Console(), {}
+    console, figures = Terminal(), {}
     with bars(console) as begin:
         for measured in measures:
             for name, rows in measured(begin).items():
@@ -238,7 +237,7 @@ def table(title: str, rows: Rows) -> Table:
 
 def _cell(value: str | int | float) -> str:
     if isinstance(value, str):
-        return escape(value)
+        return value
     if isinstance(value, int) or abs(value) >= 1_000:
         return f"{value:,.0f}"
     return f"{value:.3g}"

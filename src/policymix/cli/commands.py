@@ -203,13 +203,12 @@ def do_reproduce(
         address: Of the cluster; auto finds one that runs on this machine.
         block: Trials of a block, at most.
     """
-    from rich.console import Console
-
+    from policymix.core.terminal import Terminal
     from policymix.experiments.executors import open_executor
     from policymix.experiments.reproduce import Blockwise, reproduce
     from policymix.reports.report import make_report
 
-    console, whole = Console(), domain == EVERYTHING
+    console, whole = Terminal(), domain == EVERYTHING
     with open_executor(executor, workers, address) as found:
         blockwise = None if found is None else Blockwise(found, block)
         for group in GROUPS if whole else (domain,):
@@ -239,11 +238,10 @@ def do_report(folder: Annotated[Path, Parameter(validator=rules.folder_of_runs)]
     Args:
         folder: What run, reproduce or demo wrote, or a folder of several of these.
     """
-    from rich.console import Console
-
+    from policymix.core.terminal import Terminal
     from policymix.reports.report import make_report
 
-    make_report(folder, Console())
+    make_report(folder, Terminal())
 
 
 @command(

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from policymix.core.seeds import check_seed
+from policymix.core.terminal import Terminal
 from policymix.environments.registry import DEMO
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.reproduce import keep_note, run_all
@@ -42,7 +42,7 @@ def demo(out: Path, trials: int, seed: int) -> None:
         parts=tuple(map(Part, methods)),
     )
     command = f"policymix demo --trials {trials} --seed {seed}"
-    console = Console()
+    console = Terminal()
     with held(out):
         keep_note(out, {"seed": seed, "quick": False, "command": command})
         run_all([experiment], out, console)

@@ -1,6 +1,5 @@
 """The command line: what was typed becomes a command, a page or a short complaint."""
 
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from cyclopts.exceptions import (
 
 from policymix.cli.commands import EXAMPLES, app
 from policymix.core.errors import PolicymixError, UsageError, did_you_mean
+from policymix.core.terminal import readable, steady_output
 from policymix.environments.own_code import run_own_code
 
 NUMBERS = {int: "a whole number, such as 10", float: "a number, such as 2.5"}
@@ -35,26 +35,24 @@ def main() -> None:
     """Run `policymix`."""
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        _main()
+        with steady_output():
+            status = obedience(sys.argv[1:])
     finally:
         signal.signal(signal.SIGTERM, before)
+    sys.exit(status)
 
 
-def _main() -> None:
+def obedience(tokens: Sequence[str]) -> int:
+    """The exit status of what was typed; what went wrong is told in a sentence."""
     try:
-        status = obey(sys.argv[1:])
-        sys.stdout.flush()
-        sys.exit(status)
-    except BrokenPipeError:  # whoever reads, for instance head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        return obey(tokens)
     except (PolicymixError, OSError) as error:
-        print(f"policymix: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, UsageError) else 1)
+        print(f"policymix: {readable(error)}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt as stop:
         print("policymix: stopped; what was finished is kept", file=sys.stderr)
         number = signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT
-        sys.exit(128 + number)
+        return 128 + number
 
 
 def obey(tokens: Sequence[str]) -> int:

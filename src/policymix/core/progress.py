@@ -19,6 +19,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from policymix.core.terminal import Terminal, readable
+
 Advance: TypeAlias = Callable[[int, float], None]
 """Steps just taken, and how well it goes."""
 Begin: TypeAlias = Callable[[str, int, str], Advance]
@@ -59,7 +61,7 @@ def bars(console: Console | None = None, quiet: bool = False) -> Iterator[Begin]
     if quiet:
         yield silent
         return
-    with Progress(*_columns(), console=console) as progress:
+    with Progress(*_columns(), console=console or Terminal()) as progress:
         yield lambda name, steps, figure: _begin(progress, name, steps, figure)
         for task in progress.tasks:
             if not task.finished:
@@ -76,7 +78,7 @@ def plan_bars(console: Console, efforts: dict[str, float]) -> Iterator[Begin]:
         efforts: the parts, in order, and how long each may take.
     """
     whole = Progress(
-        TextColumn("{task.description:<16}"),
+        TextColumn("{task.description:<16}", markup=False),
         BarColumn(bar_width=30),
         TextColumn("{task.percentage:>3.0f} %  {task.fields[place]}"),
         TimeElapsedColumn(),
@@ -108,18 +110,18 @@ def plan_bars(console: Console, efforts: dict[str, float]) -> Iterator[Begin]:
 
 def _columns() -> tuple[ProgressColumn, ...]:
     return (
-        TextColumn("{task.description:<16}"),
+        TextColumn("{task.description:<16}", markup=False),
         BarColumn(bar_width=12),
         MofNCompleteColumn(),
         Speed(),
-        TextColumn("{task.fields[figure]}"),
+        TextColumn("{task.fields[figure]}", markup=False),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
 
 
 def _begin(progress: Progress, name: str, steps: int, figure: str) -> Advance:
-    task = progress.add_task(name, total=steps, figure="")
+    task = progress.add_task(readable(name), total=steps, figure="")
 
     def advance(taken: int, value: float) -> None:
         if value == value:

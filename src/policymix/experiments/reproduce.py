@@ -75,7 +75,7 @@ def run_all(
     there = total - len(wanted)
     if there:
         told = f"{there} of {total} parts are in {out} already and are kept"
-        console.print(told, markup=False)
+        console.print(told)
     if not wanted:
         return
     try:

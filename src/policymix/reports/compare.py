@@ -16,6 +16,7 @@ from policymix.core.pictures import Picture, image_tag
 from policymix.core.progress import Begin, plan_bars, silent
 from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
+from policymix.core.terminal import Terminal
 from policymix.experiments.comparison import (
     extend,
     methods_there,
@@ -112,14 +113,14 @@ def compare(
     settings = task.domain.settings if settings is None else settings
     if steps is not None:
         settings = replace(settings, steps=steps)
-    console = Console(quiet=not progress)
+    console = Terminal(quiet=not progress)
     place = Path(out)
     with held(place):
         run_comparison(task, methods, settings, seed, trials, place, console, over)
         page = make_report(place, console).resolve()
     comparison = Comparison(read_results(place)[0], page)
     console.print(summary_table(task, comparison.rows))
-    console.print(str(comparison), soft_wrap=True, markup=False, highlight=False)
+    console.print(str(comparison), soft_wrap=True, highlight=False)
     return comparison
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from policymix.core.progress import bars
+from policymix.core.terminal import Terminal
 from policymix.environments.registry import find_domain
+from policymix.reports.results import UTMOST
 from policymix.sources.fingerprint import fingerprint
 from policymix.storage.places import held
 from policymix.storage.runs import Row
@@ -26,7 +26,7 @@ def train_sources(domain: str, out: Path, seed: int) -> None:
             library, facts = train_library(domain, seed, begin)
         library.save(out, facts)
     show_sources(str(out))
-    print(f"library written to {out}")
+    Terminal().print(f"library written to {out}", soft_wrap=True, highlight=False)
 
 
 def show_sources(place: str) -> None:
@@ -34,7 +34,7 @@ def show_sources(place: str) -> None:
     task = load_task(place)
     facts, domain = task.facts, task.domain
     title = f"{domain.name}: {domain.measure} and model errors of {place}"
-    table = Table(title=escape(title), box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("source", no_wrap=True)
     for column in (
         *("own\nscore", "target\nscore", "own\nerror", "target\nerror"),
@@ -46,7 +46,7 @@ def show_sources(place: str) -> None:
         if facts["domain"] != domain.name:
             row = source_facts(domain, source, row["samples"])
         table.add_row(
-            escape(source.name),
+            source.name,
             f"{row['own_score']:.1f}",
             f"{row['zero_shot']:.1f}",
             f"{row['own_error']:.2g}",
@@ -55,7 +55,7 @@ def show_sources(place: str) -> None:
             f"{row['samples']:,}",
             fingerprint(source)[:8],
         )
-    console = Console()
+    console = Terminal()
     console.print(table)
     scores = "exact" if domain.score is None else "means of 100 greedy episodes"
     console.print(
@@ -64,14 +64,14 @@ def show_sources(place: str) -> None:
         "of the source's policy; the still error is that of predicting no change at "
         "home (densities: of a guess among all states)."
     )
-    console.print(f"made by: {facts['command']}", highlight=False, markup=False)
+    console.print(f"made by: {facts['command']}", highlight=False)
 
 
 def summary_table(task: TransferTask, rows: Sequence[Row]) -> Table:
     """Mean and standard error over trials: the whole run, its end and that alone."""
     trials = 1 + max(row.trial for row in rows)
     count = f"{trials} trial{'s' if trials > 1 else ''}"
-    title = escape(f"{task.domain.name}: {task.domain.measure}, {count}")
+    title = f"{task.domain.name}: {task.domain.measure}, {count}"
     table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("method", no_wrap=True)
     for column in ("mean of the run", "at the end", "alone at the end"):
@@ -79,14 +79,18 @@ def summary_table(task: TransferTask, rows: Sequence[Row]) -> Table:
     for method in dict.fromkeys(row.method for row in rows):
         both = [(row.score, row.alone) for row in rows if row.method == method]
         scores, alone = np.array(both).T.reshape(2, -1, trials)
-        told = map(mean_and_error, (scores.mean(axis=0), scores[-1], alone[-1]))
-        table.add_row(escape(method), *told)
+        bounded = np.clip(scores, -UTMOST, UTMOST)
+        told = map(mean_and_error, (bounded.mean(axis=0), scores[-1], alone[-1]))
+        table.add_row(method, *told)
     table.caption = "alone: tested without its sources"
     return table
 
 
 def mean_and_error(values: np.ndarray) -> str:
     """A mean over trials with its standard error."""
+    values = np.clip(values, -UTMOST, UTMOST)
+    form = ".1f" if np.abs(values).max() < 1e15 else ".3g"
     if len(values) < 2:
-        return f"{values.mean():.1f}"
-    return f"{values.mean():.1f} ± {values.std(ddof=1) / len(values) ** 0.5:.1f}"
+        return f"{values.mean():{form}}"
+    error = values.std(ddof=1) / len(values) ** 0.5
+    return f"{values.mean():{form}} ± {error:{form}}"

@@ -5,9 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from rich.console import Console
+from rich.text import Text
 
+from policymix.core.terminal import readable
 from policymix.experiments.origins import explain
 from policymix.experiments.reproduce import command_of
 from policymix.reports import figures, maps
@@ -16,7 +19,7 @@ from policymix.reports.beliefs import belief_of
 from policymix.reports.claims import claims, questions, unasked
 from policymix.reports.lines import line_of, profile_of, sweep_of
 from policymix.reports.page import render
-from policymix.reports.results import Results, read_results
+from policymix.reports.results import UTMOST, Results, read_results
 from policymix.reports.tables import summary_of, table_of
 from policymix.reports.verdicts import Verdict, show
 from policymix.storage.folders import write_file
@@ -112,6 +115,8 @@ def notes_of(results: Results) -> list[str]:
             f"{results.facts['settings']['steps']:,} samples. Intervals are wide; "
             "take it as a preview."
         )
+    if any(np.abs(c.scores).max() >= UTMOST for c in results.curves.values()):
+        notes.append(f"{results.domain}: scores beyond ±{UTMOST:g} count as that.")
     notes += [f"{folder} is not finished." for folder in results.unfinished]
     return notes
 
@@ -210,6 +215,10 @@ def circumstances_of(results: Results) -> list[list[str]]:
 def make_report(place: Path, console: Console) -> Path:
     """The report on a folder, with word of what is being made."""
     with console.status("report …") as status:
-        page = report(place, command_of(place), lambda what: status.update(f"{what} …"))
-    console.print(f"report: {page.resolve()}", soft_wrap=True, markup=False)
+
+        def told(what: str) -> None:
+            status.update(Text(readable(f"{what} …")))
+
+        page = report(place, command_of(place), told)
+    console.print(f"report: {page.resolve()}", soft_wrap=True)
     return page

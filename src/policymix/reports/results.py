@@ -1,7 +1,7 @@
 """The runs of a folder, put together domain by domain."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ from policymix.storage.runs import FACTS, Curve, Run, find_runs, read_run
 
 SHARED = ("measure", "better", "seed", "trials", "sources")
 """Facts in which all runs of a domain must agree, besides their settings."""
+
+UTMOST = 1e100
+"""Scores beyond this count as it: what reports compute would be infinite."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +94,26 @@ def read_results(place: Path) -> list[Results]:
             f"{place} holds no run: there is no {FACTS} in it or below. Make one with "
             "policymix run or policymix reproduce"
         )
-    runs = [read_run(folder) for folder in folders]
+    runs = [within_reach(read_run(folder)) for folder in folders]
     names = dict.fromkeys(run.facts["domain"] for run in runs)
     return [
         put_together(name, [r for r in runs if r.facts["domain"] == name])
         for name in names
     ]
+
+
+def within_reach(run: Run) -> Run:
+    """The run with scores whose squares are numbers, too."""
+    curves = {
+        name: replace(
+            curve,
+            scores=np.clip(curve.scores, -UTMOST, UTMOST),
+            alone=np.clip(curve.alone, -UTMOST, UTMOST),
+            training=np.clip(curve.training, -UTMOST, UTMOST),
+        )
+        for name, curve in run.curves.items()
+    }
+    return replace(run, curves=curves)
 
 
 def put_together(domain: str, runs: Sequence[Run]) -> Results:

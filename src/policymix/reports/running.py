@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from policymix.core.progress import bars
 from policymix.core.settings import Settings
+from policymix.core.terminal import Terminal
 from policymix.experiments.comparison import rows_of
 from policymix.experiments.runner import run_methods
 from policymix.reports.claims import claims
@@ -37,7 +36,7 @@ def run_and_print(
         return
     with held(out), bars() as begin:
         rows = run_methods(task, methods, settings, seed, trials, out, begin)
-    Console().print(summary_table(task, rows))
+    Terminal().print(summary_table(task, rows))
     print(f"rows: {out / ROWS}   facts: {out / FACTS}")
 
 
@@ -55,7 +54,7 @@ def run_own(
         f"policymix run {place} --methods {' '.join(methods)} --trials {trials} "
         f"--seed {seed} --steps {settings.steps} --out {out.name}"
     )
-    console = Console()
+    console = Terminal()
     numbers = (settings, seed, trials)
     with held(out):
         run_comparison(task, methods, *numbers, out, console, command=command)

@@ -122,6 +122,11 @@ def digits(value: Any) -> str:
     return "" if np.isnan(value) else f"{value:.6g}"
 
 
+def no_formula(name: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    return f"'{name}" if name[:1] in tuple("=+-@\t\r") else name
+
+
 def table_of(everything: Sequence[Results], tables: dict[str, list[Measures]]) -> bytes:
     """All measures of all methods, for other programs."""
     text = io.StringIO()
@@ -137,7 +142,8 @@ def table_of(everything: Sequence[Results], tables: dict[str, list[Measures]]) -
     writer.writerow(header)
     for results in everything:
         for row in tables[results.domain]:
-            values: list[Any] = [results.domain, row.method, results.facts["trials"]]
+            names = map(no_formula, (results.domain, row.method))
+            values: list[Any] = [*names, results.facts["trials"]]
             told = [row.area, row.end, row.jumpstart, row.beats_scratch, row.harms]
             for bounds in told + [row.alone] * alone:
                 values += ["", "", ""] if bounds is None else map(digits, bounds)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from policymix.core.errors import PolicymixError
+from policymix.core.terminal import Terminal, readable
 from policymix.core.types import Discrete
 from policymix.reports.fit_picture import draw_fits
 from policymix.training.check import Finding, check_task
@@ -57,19 +57,19 @@ class TaskCheck:
             raise PolicymixError("the task is not sound: there is nothing to draw yet")
         return draw_fits(self.fits, Path(path))
 
-    def print(self, console: Console | None = None) -> None:
+    def print(self, console: Terminal | None = None) -> None:
         """Every question with its answer, then a table and what it means."""
-        console = Console(highlight=False) if console is None else console
+        console = Terminal(highlight=False) if console is None else console
         for finding in self.findings:
-            mark = "[green]ok  [/]" if finding.sound else "[red]BAD [/]"
-            console.print(mark, escape(finding.question))
+            mark = Text("ok  ", "green") if finding.sound else Text("BAD ", "red")
+            console.print(mark, finding.question)
             if not finding.sound:
-                console.print("    ", escape(finding.detail))
-                console.print("     remedy:", escape(finding.remedy))
+                console.print("    ", finding.detail)
+                console.print("     remedy:", finding.remedy)
         if self.fits is not None:
             console.print(fits_table(self.fits))
         for sentence in self.sentences():
-            console.print(f"* {sentence}", markup=False)
+            console.print(f"* {sentence}")
         unsound = sum(not finding.sound for finding in self.findings)
         console.print(f"{len(self.findings)} checks, {unsound} unsound")
 
@@ -99,12 +99,12 @@ def check_and_print(place: str, out: Path | None) -> int:
         place: whatever `load_task` takes.
         out: a folder for the picture.
     """
-    console = Console(highlight=False)
-    with console.status(escape(f"checking {place} …")):
+    console = Terminal(highlight=False)
+    with console.status(Text(readable(f"checking {place} …"))):
         found = check(load_task(place))
     found.print(console)
     if out is not None and found.fits is not None:
-        print(f"picture: {found.plot(out / PICTURE)}")
+        console.print(f"picture: {found.plot(out / PICTURE)}", soft_wrap=True)
     return 0 if found.sound else 1
 
 
@@ -121,7 +121,7 @@ def fits_table(fits: Fits) -> Table:
     others = max(len(fits.sources) - 1, 1)
     for source, advice in zip(fits.sources, fits.advice, strict=True):
         table.add_row(
-            escape(source.name),
+            source.name,
             *(_number(value) for value in (source.error, source.still, source.ratio)),
             _share(source.explained),
             _share(source.likeliest),

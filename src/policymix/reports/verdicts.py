@@ -55,6 +55,8 @@ def together(answers: Sequence[Answer]) -> Answer:
 def number(value: float, finer: int = 0) -> str:
     """Three figures or so, and some more digits if asked for."""
     size = abs(value)
+    if size >= 1e15:
+        return f"{value:.3g}"
     digits = finer + (0 if size >= 100 else 1 if size >= 1 else 2)
     if size < 0.5 * 10.0 ** -(finer + 2):
         return "0"

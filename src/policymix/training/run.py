@@ -44,7 +44,9 @@ class Pause(NamedTuple):
     @property
     def score(self) -> float:
         """The mean of the evaluation; nan where none was due."""
-        return float(np.mean([r.score for r in self.rows])) if self.rows else math.nan
+        with np.errstate(over="ignore"):
+            scores = [row.score for row in self.rows]
+            return float(np.mean(scores)) if scores else math.nan
 
 
 def check_numbers(settings: Settings, trials: int) -> None:

@@ -2,13 +2,16 @@
 
     python benchmarks/sac.py curves --seeds 5 --samples 6000 --out curves.csv
     python benchmarks/sac.py speed --trials 5 --seconds 5 --out figures
+    python benchmarks/sac.py work --trials 5 --size large
 
 Curves are greedy returns after so many samples; both learners have the same networks,
 rates, batches and replay, and one update for each sample. Speeds are taken in turns,
-and each ratio is that of one round.
+and each ratio is that of one round. Work is told in samples a processor-second, which a
+busy machine does not spoil.
 """
 
 import csv
+import time
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -20,7 +23,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.cli.bench import tell
-from policymix.cli.timing import ROUNDS, Chunk, Rows, contest, our_chunks, ratios_to
+from policymix.cli.timing import (
+    ROUNDS,
+    Chunk,
+    Rows,
+    contest,
+    our_chunks,
+    ratios_to,
+    warm_up,
+)
 from policymix.core.encoders import Identity
 from policymix.core.progress import Begin
 from policymix.core.settings import Settings
@@ -154,6 +165,26 @@ def speed(
         return {size: ratios_to(contest(contestants, seconds, advance), theirs)}
 
     tell([measured], TITLES, seconds, out)
+
+
+@app.command
+def work(*, trials: int = 5, size: str = "small", chunks: int = 4) -> None:
+    """Samples a processor-second in training, those of all threads counted."""
+    settings = replace(settings_of(size), evaluate_every=CHUNK, refresh_every=CHUNK)
+    contestants = {
+        f"policymix, in JAX, {trials} trials": our_chunks(
+            task_on(Pendulum()), "scratch", trials, settings
+        ),
+        f"policymix, {WORLD}, {trials} trials": our_chunks(
+            task_on(WORLD), "scratch", trials, settings
+        ),
+        f"SB3, {WORLD}": their_chunks(settings),
+    }
+    for name, chunk in contestants.items():
+        warm_up(chunk)
+        started = time.process_time()
+        samples = sum(chunk() for _ in range(chunks))
+        print(f"{name:32} {samples / (time.process_time() - started):8.1f}")
 
 
 if __name__ == "__main__":

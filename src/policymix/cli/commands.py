@@ -183,9 +183,9 @@ def do_reproduce(
     out: Folder,
     quick: Annotated[bool, Unsaid] = False,
     seed: Seed = 0,
-    executor: Annotated[Executor | None, Unsaid] = None,
-    workers: Annotated[Positive | None, Unsaid] = None,
-    address: Annotated[str | None, Unsaid] = None,
+    executor: Annotated[Executor | None, Parameter(metavar="NAME"), Unsaid] = None,
+    workers: Annotated[Positive | None, Parameter(metavar="INT"), Unsaid] = None,
+    address: Annotated[str | None, Parameter(metavar="ADDRESS"), Unsaid] = None,
     block: Positive = 5,
 ):
     """Run whole experiments and report on every claim.

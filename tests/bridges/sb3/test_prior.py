@@ -9,7 +9,9 @@ import torch
 from gymnasium.wrappers import TransformReward
 
 from policymix.bridges.sb3 import mars_ppo
+from policymix.bridges.sb3.mars_ppo import LOOSEST
 from policymix.bridges.sb3.prior import SMOOTHING, SPREAD, proof
+from policymix.bridges.sb3.student import imitate
 from policymix.bridges.stable_baselines3 import MarsPPO
 
 from support.sb3 import PLACES, agent, parameters_of, phi_at, same, tensor
@@ -89,15 +91,13 @@ def test_to_be_less_at_random_than_the_prior_proves_nothing():
     torch.testing.assert_close(ratio, torch.ones(4))
 
 
-@pytest.mark.parametrize(("better", "hold"), [(1.0, 0.25), (-1.0, 0.5), (0.5, None)])
-def test_the_hold_follows_the_proof(better, hold, monkeypatch):
+@pytest.mark.parametrize(
+    ("sure", "hold"), [(0.0, 0.5), (0.5, 0.5 / 2**0.5), (-2.0, 1.0), (99.0, LOOSEST)]
+)
+def test_the_hold_follows_the_proof(sure, hold, monkeypatch):
     model = agent(MarsPPO)
     model.hold = 0.5
-    monkeypatch.setattr(mars_ppo, "proof", lambda *parts: 7.0 * better)
-    if hold is None:
-        monkeypatch.setattr(mars_ppo, "proof", lambda *parts: better)
-        hold = 0.5 / 2**0.5
-    monkeypatch.setattr(mars_ppo, "HOLD", 0.5)
+    monkeypatch.setattr(mars_ppo, "proof", lambda *parts: sure)
     model.learn(5)
     assert model.hold == pytest.approx(hold)
 
@@ -144,16 +144,17 @@ def test_alone_it_asks_nobody(continuous, monkeypatch):
 
 @pytest.mark.parametrize("continuous", ANYTHING)
 def test_the_student_learns_what_the_policy_does(continuous):
-    model = agent(MarsPPO, continuous=continuous, transfer=FIXED)
+    model = agent(MarsPPO, continuous=continuous, transfer=FIXED, n_epochs=1)
+    fresh = agent(MarsPPO, continuous=continuous, transfer=FIXED).policy.student
     model.learn(20)
-    model._teach(300)
-    seen = model.advisor.seen(50)
-    answers = [
-        model.predict(seen, deterministic=True, advised=advised)[0]
-        for advised in (True, False)
-    ]
-    apart = np.abs(answers[0] - answers[1]).mean()
-    assert apart < 0.1 * (6.0 if continuous else 1.0)  # of the range
+    obs = torch.as_tensor(model.advisor.seen(50))
+    lesson = model.policy.lesson(obs)
+    model._teach(200)
+    untaught, taught = (
+        imitate(student, obs, lesson) for student in (fresh, model.policy.student)
+    )
+    assert taught < 0.5 * untaught
+    model._teach(1)
     assert all(part.grad is None for part in model.policy.student.parameters())
 
 

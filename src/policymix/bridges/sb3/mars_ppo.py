@@ -22,8 +22,10 @@ except ImportError as error:
 
 HOLD = 1.0
 """The divergence's weight at first and at most, beside advantages of deviation 1."""
+LOOSEST = 1e-3
+"""The least, from where it finds back if the policy gets worse than the mixture."""
 PACE = 2.0
-"""The factor by which it changes at most after a rollout."""
+"""The factor by which it falls for every standard error of a proof."""
 
 
 class MarsPPO(Advised, PPO):
@@ -127,7 +129,7 @@ class MarsPPO(Advised, PPO):
         ratio, share, log_policy = (part.cpu().numpy() for part in found)
         buffer.log_probs[:] = log_policy.reshape(buffer.log_probs.shape)
         sure = proof(ratio, buffer.advantages.flatten(), share)
-        self.hold = min(HOLD, self.hold * PACE ** -float(np.clip(sure, -1.0, 1.0)))
+        self.hold = max(LOOSEST, min(HOLD, self.hold * PACE**-sure))
         self.logger.record("transfer/proof", sure)
 
     def _teach(self, updates: int) -> None:

@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from policymix.cli import main as cli
 from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.progress import silent
+from policymix.core.terminal import Terminal
 from policymix.experiments.reproduce import NOTE, command_of, keep_note, run_all
 from policymix.experiments.runner import run_methods as run
 from policymix.reports.report import make_report
@@ -44,7 +44,7 @@ def done(tmp_path_factory):
     """A folder with a note and all its pieces, without a report."""
     out = tmp_path_factory.mktemp("done") / "results"
     keep_note(out, ASKED)
-    run_all([SMALL], out, Console(quiet=True))
+    run_all([SMALL], out, Terminal(quiet=True))
     return out
 
 
@@ -109,11 +109,11 @@ def test_a_kill_while_the_note_was_written_does_not_block_the_folder(tmp_path):
 
 def test_what_is_there_is_told_and_kept(done, out):
     before = everything(out)
-    run_all([SMALL], out, Console(quiet=True))
+    run_all([SMALL], out, Terminal(quiet=True))
     assert everything(out) == before
     shutil.rmtree(out / "probe" / "scratch")
     told = io.StringIO()
-    run_all([SMALL], out, Console(file=told, width=200))
+    run_all([SMALL], out, Terminal(file=told, width=200))
     assert f"2 of 3 parts are in {out} already and are kept" in told.getvalue()
     assert "probe scratch" in told.getvalue()
     assert "probe mars" not in told.getvalue()
@@ -121,7 +121,7 @@ def test_what_is_there_is_told_and_kept(done, out):
     assert (out / scratch).read_bytes() == (done / scratch).read_bytes()
 
 
-class Impatient(Console):
+class Impatient(Terminal):
     """Somebody who presses Ctrl-C when the first part is finished."""
 
     def print(self, *objects, **options):
@@ -142,7 +142,7 @@ def test_an_interrupt_tells_how_to_go_on(out):
 def test_a_report_has_a_page_a_table_and_figures(out):
     rows = everything(out)
     told = io.StringIO()
-    page = make_report(out, Console(file=told))
+    page = make_report(out, Terminal(file=told))
     assert page == out / "report.html"
     assert told.getvalue().endswith(f"report: {page}\n")
     text = page.read_text("utf-8")
@@ -173,7 +173,7 @@ def table_of(out):
 def test_a_second_report_is_the_same(out):
     made = []
     for _ in range(2):
-        page = make_report(out, Console(quiet=True)).read_text("utf-8")
+        page = make_report(out, Terminal(quiet=True)).read_text("utf-8")
         timeless = re.sub(r"\d+-\d+-\d+ \d+:\d+ UTC", "", page)
         figures = sorted(path.read_bytes() for path in (out / "figures").iterdir())
         made.append((timeless, table_of(out), figures))
@@ -181,31 +181,31 @@ def test_a_second_report_is_the_same(out):
 
 
 def test_what_a_killed_process_left_is_not_reported(out):
-    make_report(out, Console(quiet=True))
+    make_report(out, Terminal(quiet=True))
     table = table_of(out)
     shutil.copytree(out / "probe" / "mars", out / "probe" / ".mars.k2j4x8")
     cut = out / "probe" / ".ucb.a9b8c7"
     cut.mkdir()
     (cut / FACTS).write_text("{")
-    run_all([SMALL], out, Console(quiet=True))
-    make_report(out, Console(quiet=True))
+    run_all([SMALL], out, Terminal(quiet=True))
+    make_report(out, Terminal(quiet=True))
     assert table_of(out) == table
 
 
 def test_part_of_an_experiment_can_be_reported(out):
     shutil.rmtree(out / "probe" / "scratch")
     shutil.rmtree(out / "probe" / "scratch-reuse-0.5")
-    make_report(out, Console(quiet=True))
+    make_report(out, Terminal(quiet=True))
     assert table_of(out).count(b"probe,mars,2") == 1
     alone = out / "probe" / "mars"
-    make_report(alone, Console(quiet=True))
+    make_report(alone, Terminal(quiet=True))
     assert table_of(alone) == table_of(out)
 
 
 def test_a_value_of_a_sweep_alone_is_not_reported(done, tmp_path):
     shutil.copytree(done / "probe" / "scratch-reuse-0.5", tmp_path / "swept")
     with pytest.raises(PolicymixError, match="swept"):
-        make_report(tmp_path / "swept", Console(quiet=True))
+        make_report(tmp_path / "swept", Terminal(quiet=True))
 
 
 def test_a_run_that_was_stopped_before_its_first_test_is_not_reported(tmp_path):
@@ -216,7 +216,7 @@ def test_a_run_that_was_stopped_before_its_first_test_is_not_reported(tmp_path):
         run(MIXED, ["scratch"], SETTINGS, 0, 2, tmp_path / "early", begin)
     assert read_run(tmp_path / "early").curves == {}
     with pytest.raises(PolicymixError, match="early"):
-        make_report(tmp_path / "early", Console(quiet=True))
+        make_report(tmp_path / "early", Terminal(quiet=True))
 
 
 def test_a_run_that_was_interrupted_is_reported_as_such(tmp_path):
@@ -229,7 +229,7 @@ def test_a_run_that_was_interrupted_is_reported_as_such(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         run(MIXED, ["scratch"], SETTINGS, 0, 2, tmp_path / "half", begin)
-    page = make_report(tmp_path / "half", Console(quiet=True)).read_text("utf-8")
+    page = make_report(tmp_path / "half", Terminal(quiet=True)).read_text("utf-8")
     assert f"{tmp_path / 'half'} is not finished." in page
 
 
@@ -264,10 +264,10 @@ def test_reproduce_refuses_what_is_no_domain(monkeypatch, capsys, tmp_path, name
 SCRIPT = """
 import sys
 from pathlib import Path
-from rich.console import Console
+from policymix.core.terminal import Terminal
 from support.small import SMALL
 from policymix.experiments.reproduce import run_all
-run_all([SMALL], Path(sys.argv[1]), Console(width=200))
+run_all([SMALL], Path(sys.argv[1]), Terminal(width=200))
 """
 
 
@@ -299,5 +299,5 @@ def test_a_killed_process_loses_and_repeats_nothing(done, tmp_path):
     for piece in SMALL.parts:
         again, once = (place / "probe" / piece.name / ROWS for place in (out, done))
         assert again.read_bytes() == once.read_bytes()
-    make_report(out, Console(quiet=True))
+    make_report(out, Terminal(quiet=True))
     assert table_of(out).count(b"\n") == 3

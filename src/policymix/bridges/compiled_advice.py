@@ -1,8 +1,9 @@
 """What is asked of sources and mixture, compiled once."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import equinox as eqx
@@ -14,8 +15,10 @@ from jaxtyping import Array
 from policymix.beliefs.mixture import AbstractMixture, Evidence, Metrics
 from policymix.beliefs.potentials import action_potential, potential
 from policymix.core.boxes import in_unit
+from policymix.core.compiling import BRIEF
 from policymix.core.kernels import Gaussian
 from policymix.core.types import Observation
+from policymix.sources.asking import Answers, Questions, without_host
 from policymix.sources.experts import Experts
 
 KEPT = 16
@@ -26,21 +29,31 @@ class CompiledAdvice:
     """The answers of sources and mixture.
 
     Both are constants of the compiled functions, so a call hands over only the state
-    of the mixture and a few rows.
+    of the mixture, a few rows, and what sources on the host say about them.
     """
 
     def __init__(self, experts: Experts, mixture: AbstractMixture):
-        def answer(state: Any, obs: Observation) -> tuple[Array, Array]:
-            return mixture.weights(state, obs), experts.advise(obs)
+        questions, experts = Questions(experts), without_host(experts)
 
-        def value(state: Any, obs: Observation) -> tuple[Array, Array]:
-            weights, advice = answer(state, obs)
+        def answer(
+            state: Any, obs: Observation, answers: Answers
+        ) -> tuple[Array, Array]:
+            return mixture.weights(state, obs), experts.advise(obs, answers)
+
+        def value(
+            state: Any, obs: Observation, answers: Answers
+        ) -> tuple[Array, Array]:
+            weights, advice = answer(state, obs, answers)
             return potential(weights, advice), advice
 
         def near(
-            state: Any, obs: Observation, action: Array, kernel: Gaussian
+            state: Any,
+            obs: Observation,
+            answers: Answers,
+            action: Array,
+            kernel: Gaussian,
         ) -> tuple[Array, Array, Array]:
-            weights, advice = answer(state, obs)
+            weights, advice = answer(state, obs, answers)
             scaled = jax.vmap(lambda row: in_unit(experts.spec.action, row))(advice)
             slope_of = jax.value_and_grad(action_potential, argnums=2)
             phi, slope = slope_of(weights, scaled, action, kernel)
@@ -51,21 +64,35 @@ class CompiledAdvice:
             weights = jax.vmap(mixture.weights, (None, 0))(state, evidence.obs)
             return state, metrics, jnp.mean(weights, axis=0)
 
+        def asking(program: Callable) -> Callable:
+            """A program of a state and of rows, about which sources are asked first."""
+
+            def call(state: Any, rows: np.ndarray, *more: Any) -> Any:
+                return program(state, rows, questions.advice(rows), *more)
+
+            return call
+
+        judge = _compiled(jax.vmap(experts.log_likelihoods))
+        policies = _compiled(jax.vmap(experts.advise))
+
         self.init = mixture.init
-        self.judge = jax.jit(jax.vmap(experts.log_likelihoods))
+        self.judge = lambda *rows: judge(*rows, questions.predictions(*rows))
         """Log-likelihoods of rows of transitions."""
-        self.advise = jax.jit(jax.vmap(answer, (None, 0)))
+        self.advise = asking(_compiled(jax.vmap(answer, (None, 0, 0))))
         """Weights and advice of rows of observations."""
-        self.weigh = jax.jit(jax.vmap(mixture.weights, (None, 0)))
+        self.weigh = _compiled(jax.vmap(mixture.weights, (None, 0)))
         """The weights alone."""
-        self.policies = jax.jit(jax.vmap(experts.advise))
+        self.policies = lambda rows: policies(rows, questions.advice(rows))
         """The advice alone, which does not change while the mixture learns."""
-        self.potential = jax.jit(jax.vmap(value, (None, 0)))
+        self.potential = asking(_compiled(jax.vmap(value, (None, 0, 0))))
         """Φ(s, ·) and advice of the same."""
-        self.near = jax.jit(jax.vmap(near, (None, 0, 0, None)))
+        self.near = asking(_compiled(jax.vmap(near, (None, 0, 0, 0, None))))
         """Φ(s, a) of rows of continuous actions in [−1, 1], its slope, and advice."""
-        self.learn = jax.jit(update)
+        self.learn = _compiled(update)
         """The state after a batch, its metrics, and the mean weights over it."""
+
+
+_compiled = partial(jax.jit, compiler_options=BRIEF)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from policymix.core.boxes import draw_actions
 from policymix.core.errors import DomainError, SourceError
 from policymix.core.spaces import spec_of_spaces
 from policymix.core.types import Box, Discrete, Space, TaskSpec
+from policymix.environments.registry import load
 from policymix.sources.dynamics import LogDensity, TableDynamics
 from policymix.sources.experts import SourceTask
 from policymix.sources.host_calls import (
@@ -35,6 +36,7 @@ from policymix.sources.host_calls import (
 from policymix.sources.policies import TablePolicy, table_policy
 from policymix.sources.simulators import Simulator
 
+CONVERTER = "policymix.bridges.sb3.convert:jax_policy"
 TRIES = 64
 """Observations on which a compiled function must agree with the plain one."""
 
@@ -74,11 +76,14 @@ def _adapt_policy(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> Any:
     return _host_policy(Each(source.name, "policy", hashable(policy)), spec)
 
 
-def _adapt_model(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> HostFunction:
-    """A model with `predict`, asked about all rows at once if it can be."""
+def _adapt_model(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> Any:
+    """A model with `predict`: in JAX, or asked about all rows at once if it can be."""
     one = Predict(Itself(source.policy), together=False)
     answers = try_on(source.name, "predict", one, rows)
     _check_advice(source.name, answers, spec.action)
+    converted = _converted(source.policy, answers, rows)
+    if converted is not None:
+        return converted
     together = Predict(one.model, together=True)
     try:
         found = together(rows.copy())
@@ -90,6 +95,25 @@ def _adapt_model(source: SourceTask, spec: TaskSpec, rows: np.ndarray) -> HostFu
     return _host_policy(Each(source.name, "predict", one), spec)
 
 
+def _converted(model: Any, answers: list[np.ndarray], rows: np.ndarray) -> Any:
+    """A network of Stable-Baselines3's in JAX; None if it is none or acts otherwise.
+
+    Loaded by its name: it belongs to a bridge, and only those who have such a model
+    need what the bridge needs.
+    """
+    if not type(model).predict.__module__.startswith("stable_baselines3."):
+        return None
+    try:
+        policy = load(CONVERTER)(model)
+        found = np.asarray(jax.vmap(policy)(jnp.asarray(rows)))
+    except Exception:  # it can still be asked
+        return None
+    if answers[0].ndim == 0:
+        found = found.argmax(axis=1)
+    same = found.shape == np.shape(answers)
+    return policy if same and np.allclose(found, answers, 1e-3, 1e-5) else None
+
+
 @dataclass(frozen=True)
 class Predict:
     """What a model would do, about one row or about all of them together."""
@@ -97,7 +121,7 @@ class Predict:
     model: Itself
     together: bool
 
-    def __call__(self, rows: np.ndarray) -> Any:
+    def __call__(self, rows: np.ndarray | np.generic) -> Any:
         answers = self.model.value.predict(rows, deterministic=True)[0]
         return np.array(answers) if self.together else answers
 

@@ -7,7 +7,7 @@ the functions are, and others of the same shapes find it compiled.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -105,6 +105,16 @@ def told(stacks: tuple[Any, ...], answers: Answers) -> tuple[Any, ...]:
     return tuple(filled)
 
 
+class Question(NamedTuple):
+    """A function on the host."""
+
+    ask: Callable[..., np.ndarray]
+    arguments: int
+    """How many of (obs, action, next_obs) it takes."""
+    size: int
+    """Numbers of an answer."""
+
+
 class Questions:
     """Asks all functions of a library that are on the host.
 
@@ -114,8 +124,8 @@ class Questions:
     """
 
     def __init__(self, experts: Any, predicts: bool = True):
-        self._policies: list[HostFunction] = []
-        self._models: list[HostFunction] = []
+        self._policies: list[Question] = []
+        self._models: list[Question] = []
         discrete = False
         if experts is not None:
             self._policies = _hosts(experts.policies)
@@ -137,9 +147,9 @@ class Questions:
         return self._ask(self._models, obs, action, next_obs)
 
     def _ask(
-        self, functions: Sequence[HostFunction], obs: np.ndarray, *more: np.ndarray
+        self, questions: Sequence[Question], obs: np.ndarray, *more: np.ndarray
     ) -> np.ndarray:
-        answers = np.zeros((len(obs), _width(functions)), np.float32)
+        answers = np.zeros((len(obs), _width(questions)), np.float32)
         if not answers.size:
             return answers
         rows = [obs.astype(self._kind)]
@@ -147,17 +157,21 @@ class Questions:
             action, next_obs = more
             rows += [action, next_obs.astype(self._kind)]
         end = 0
-        for function in functions:
-            found = function.ask(*rows[: len(function.arguments)])
-            begin, end = end, end + math.prod(function.shape)
+        for question in questions:
+            found = question.ask(*rows[: question.arguments])
+            begin, end = end, end + question.size
             answers[:, begin:end] = found.reshape(len(obs), -1)
         return answers
 
 
-def _width(functions: Sequence[HostFunction]) -> int:
-    return sum(math.prod(function.shape) for function in functions)
+def _width(questions: Sequence[Question]) -> int:
+    return sum(question.size for question in questions)
 
 
-def _hosts(stacks: Sequence[Any]) -> list[HostFunction]:
+def _hosts(stacks: Sequence[Any]) -> list[Question]:
     functions = map(_function, stacks)
-    return [part for part in functions if isinstance(part, HostFunction)]
+    return [
+        Question(part.plain, len(part.arguments), math.prod(part.shape))
+        for part in functions
+        if isinstance(part, HostFunction)
+    ]

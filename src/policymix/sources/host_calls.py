@@ -35,18 +35,29 @@ class HostFunction(eqx.Module):
         """One answer, or as many as there are arguments under `vmap`."""
         answer = jax.ShapeDtypeStruct(self.shape, self.kind)
         return jax.pure_callback(
-            self.ask, answer, *arguments, vmap_method="broadcast_all"
+            self.plain, answer, *arguments, vmap_method="broadcast_all"
         )
 
-    def ask(self, *arguments: Any) -> np.ndarray:
-        """The answers outside of compiled code: rows in, rows out."""
-        values = [np.array(argument) for argument in arguments]
-        batch = values[0].shape[: values[0].ndim - len(self.arguments[0].shape)]
-        pairs = zip(values, self.arguments, strict=True)
-        columns = [value.reshape(-1, *space.shape) for value, space in pairs]
-        with _TURN, np.errstate(all="ignore"):
-            answers = self.function(*columns).astype(self.kind)
-        return answers.reshape((*batch, *self.shape))
+    @property
+    def plain(self) -> Callable[..., np.ndarray]:
+        """The same for use outside of compiled code, where modules answer slowly."""
+        return partial(_ask, self.function, self.arguments, self.shape, self.kind)
+
+
+def _ask(
+    function: Callable[..., np.ndarray],
+    spaces: tuple[Space, ...],
+    shape: tuple[int, ...],
+    kind: str,
+    *arguments: Any,
+) -> np.ndarray:
+    values = [np.array(argument) for argument in arguments]
+    batch = values[0].shape[: values[0].ndim - len(spaces[0].shape)]
+    pairs = zip(values, spaces, strict=True)
+    columns = [value.reshape(-1, *space.shape) for value, space in pairs]
+    with _TURN, np.errstate(all="ignore"):
+        answers = function(*columns).astype(kind)
+    return answers.reshape((*batch, *shape))
 
 
 def try_on(

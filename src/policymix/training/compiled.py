@@ -15,12 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from policymix.core.compiling import ALONE
 from policymix.core.seeds import words_of
 from policymix.core.types import Action, Key, Keys, Observation, TestKeys
 from policymix.environments.base import AbstractDomain
 from policymix.training.greedy import greedy, greedy_in
 from policymix.training.lockstep import (
-    ALONE,
     LEARNER,
     STARTS,
     STEPS,

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from policymix.core.compiling import BRIEF
 from policymix.core.errors import PolicymixError
 from policymix.core.seeds import words_of
 from policymix.core.types import Action, Discrete, Keys
@@ -25,7 +26,6 @@ from policymix.environments.recorded import RecordedTasks
 from policymix.sources.asking import Heard, Questions, without_host
 from policymix.training.greedy import greedy_in
 from policymix.training.lockstep import (
-    ALONE,
     LEARNER,
     STEPS,
     TESTS,
@@ -45,9 +45,6 @@ from policymix.training.lockstep import (
 from policymix.training.loop import AbstractShard
 from policymix.training.step import Outcome, choose
 from policymix.training.trial import LearningSetup, Trial, begin
-
-OPTIONS = {**ALONE, "xla_cpu_enable_concurrency_optimized_scheduler": False}
-"""Nor does a single step of a few trials gain from work in several threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +70,7 @@ class Hashed:
         return self._hash == other._hash and bool(self.setup == other.setup)
 
 
-@partial(jax.jit, static_argnums=(0, 1), compiler_options=OPTIONS)
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=BRIEF)
 def _start(
     rest: Hashed,
     plan: Plan,
@@ -88,7 +85,7 @@ def _start(
     return lay_out(setup, plan, trials)
 
 
-@partial(jax.jit, static_argnums=(0, 1), compiler_options=OPTIONS)
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=BRIEF)
 def _open(
     rest: Hashed, plan: Plan, arrays: LearningSetup, carry: Carry, keys: Keys
 ) -> tuple[Draws, Choices]:
@@ -100,9 +97,7 @@ def _open(
     return chances, _choose(setup, carry, _at(chances, jnp.zeros((), int)))
 
 
-@partial(
-    jax.jit, static_argnums=(0, 1, 8), donate_argnums=(3,), compiler_options=OPTIONS
-)
+@partial(jax.jit, static_argnums=(0, 1, 8), donate_argnums=(3,), compiler_options=BRIEF)
 def _learn(
     rest: Hashed,
     plan: Plan,
@@ -122,7 +117,7 @@ def _learn(
     return carry, _choose(setup, carry, _at(chances, following))
 
 
-@partial(jax.jit, static_argnums=(0, 1), compiler_options=OPTIONS)
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=BRIEF)
 def _greedy(
     rest: Hashed,
     alone: bool,

@@ -22,8 +22,6 @@ from policymix.training.trial import LearningSetup, Trial
 LEARNER, STEPS, STARTS, TESTS = range(4)
 """Uses of a trial's key: what is learned, chance in steps, starts of episodes, and
 tests."""
-ALONE = {"xla_cpu_multi_thread_eigen": False}
-"""Every shard keeps to its own core: they are all busy."""
 SINGLE = 6
 """Numbers of `Uniforms` besides those for its arms."""
 

@@ -31,6 +31,7 @@ from policymix.core.errors import FileFormatError, MissingExtraError, SourceErro
 from policymix.core.types import Box, Discrete, TaskSpec
 from policymix.sources import library as sources
 from policymix.sources.experts import SourceTask
+from policymix.sources.host_calls import HostFunction
 from policymix.sources.library import SourceLibrary
 from policymix.sources.policies import (
     ClippedPolicy,
@@ -469,3 +470,31 @@ def test_a_missing_extra_is_named(monkeypatch, absent):
     monkeypatch.delitem(sys.modules, converting.__name__)
     with pytest.raises(MissingExtraError, match=r"SB3 models .*policymix\[sb3\]"):
         importlib.import_module(converting.__name__)
+
+
+@pytest.mark.parametrize("case", SAVED)
+def test_models_are_converted_without_asking(case):
+    original = model(case)
+    library = library_of([original], original)
+    assert library.spec is not None
+    (source,) = library.for_target(library.spec).sources
+    assert isinstance(source.policy, eqx.Module)
+    assert not isinstance(source.policy, HostFunction)
+    obs = observations(original.observation_space)
+    assert_equal(jax.vmap(source.policy)(jnp.asarray(obs)), advice_of(original, obs))
+
+
+class Contrary(DQN):
+    """Does not do what its network says."""
+
+    def predict(self, *arguments, **options) -> Any:
+        action, state = super().predict(*arguments, **options)
+        return (action + 1) % 3, state
+
+
+def test_a_model_with_a_mind_of_its_own_is_asked():
+    contrary = Contrary("MlpPolicy", Anywhere(PLANE, CHOICES), buffer_size=4)
+    library = library_of([contrary], contrary)
+    assert library.spec is not None
+    (source,) = library.for_target(library.spec).sources
+    assert isinstance(source.policy, HostFunction)

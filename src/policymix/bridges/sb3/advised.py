@@ -211,7 +211,11 @@ class AdvisedOffPolicy(Advised, OffPolicyAlgorithm):
         """Train the learner, and the mixture as often."""
         self.advisor.learn(gradient_steps)
         super().train(gradient_steps, batch_size)
+
+    def dump_logs(self) -> None:
+        """Write the log; to ask for figures at every step would wait for each."""
         self._log_advice()
+        super().dump_logs()
 
 
 def _read_advisor(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -195,18 +195,29 @@ class Mars(AdvisedOffPolicy):
         """SB3's exploration where own values lead or nobody advises; else who leads."""
         if not self.decides:
             return super()._sample_action(*arguments, **options)
+        leaders = sorted(set(self._leaders) - {"own"})
+        if leaders and len(set(self._leaders)) == 1:
+            chosen, scaled = self._follow(leaders[0])
+            if self.guide.told.all():
+                return chosen, scaled
         with self.guide.led_by("own"):
             action, buffer_action = super()._sample_action(*arguments, **options)
-        obs, discrete = np.asarray(self._last_obs), action.ndim == 1
-        for leader in sorted(set(self._leaders) - {"own"}):
-            with self.guide.led_by(leader if self._n_updates else "advice"):
-                chosen, _ = self.policy.predict(obs, deterministic=False)
-            scaled = chosen if discrete else self.policy.scale_action(chosen)
+        discrete = action.ndim == 1
+        for leader in leaders:
+            chosen, scaled = self._follow(leader)
             mine = self.guide.told & [leader == other for other in self._leaders]
             mine = mine if discrete else mine[:, None]
             action = np.where(mine, chosen, action)
             buffer_action = np.where(mine, scaled, buffer_action)
         return action, buffer_action
+
+    def _follow(self, leader: Arm) -> tuple[np.ndarray, np.ndarray]:
+        """What this one would do now, and the same for the replay."""
+        with self.guide.led_by(leader if self._n_updates else "advice"):
+            chosen, _ = self.policy.predict(
+                np.asarray(self._last_obs), deterministic=False
+            )
+        return chosen, chosen if chosen.ndim == 1 else self.policy.scale_action(chosen)
 
     def _unit(self) -> float:
         """What rewards are divided by."""

@@ -25,6 +25,15 @@ except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
 
 
+ADAM = {"fused": True}
+"""One pass over all parameters: of small networks it takes a fraction of the time."""
+
+
+def adam(network: torch.nn.Module, rate: float) -> torch.optim.Adam:
+    """An optimiser of all its parameters."""
+    return torch.optim.Adam(network.parameters(), rate, **ADAM)
+
+
 class AdvisedQNetwork(QNetwork):
     """Q for learning and Q + cΦ for decisions, or Q + cΦ for both."""
 
@@ -57,6 +66,9 @@ class AdvisedDQNPolicy(DQNPolicy):
 
     def __init__(self, *arguments: Any, heads: int = 0, **options: Any):
         self.heads = heads
+        if heads and "optimizer_class" not in options:
+            given = options.get("optimizer_kwargs") or {}
+            options["optimizer_kwargs"] = {**ADAM, **given}
         super().__init__(*arguments, **options)
 
     def make_q_net(self) -> QNetwork:
@@ -78,7 +90,9 @@ class AdvisedDQNPolicy(DQNPolicy):
         """A network that will act without sources."""
         arguments = self._update_features_extractor(self.net_args, None)
         self.student = QNetwork(**arguments).to(self.device)
-        self.student.optimizer = torch.optim.Adam(self.student.parameters(), rate)
+        self.student.optimizer = torch.optim.Adam(
+            self.student.parameters(), rate, **ADAM
+        )
 
     def _predict(self, obs: Any, deterministic: bool = True) -> torch.Tensor:
         guide, network = self.guide, self.q_net
@@ -185,7 +199,7 @@ class AdvisedSACPolicy(SACPolicy):
         self.judges, self.judges_target = networks
         self.judges_target.load_state_dict(self.judges.state_dict())
         self.judges_target.set_training_mode(False)
-        self.judges.optimizer = torch.optim.Adam(self.judges.parameters(), rate)
+        self.judges.optimizer = adam(self.judges, rate)
         actor: Any = self.actor
         actor.judges = (self.judges_target,)
 
@@ -194,7 +208,9 @@ class AdvisedSACPolicy(SACPolicy):
         arguments = {**self.net_args, "net_arch": self.actor_kwargs["net_arch"]}
         arguments = self._update_features_extractor(arguments, None)
         self.student = PlainActor(**arguments).to(self.device)
-        self.student.optimizer = torch.optim.Adam(self.student.parameters(), rate)
+        self.student.optimizer = torch.optim.Adam(
+            self.student.parameters(), rate, **ADAM
+        )
 
     def _predict(self, observation: Any, deterministic: bool = False) -> torch.Tensor:
         guide = self.guide

@@ -478,10 +478,11 @@ def test_models_are_converted_without_asking(case):
     library = library_of([original], original)
     assert library.spec is not None
     (source,) = library.for_target(library.spec).sources
+    policy: Any = source.policy
     assert isinstance(source.policy, eqx.Module)
     assert not isinstance(source.policy, HostFunction)
     obs = observations(original.observation_space)
-    assert_equal(jax.vmap(source.policy)(jnp.asarray(obs)), advice_of(original, obs))
+    assert_equal(jax.vmap(policy)(jnp.asarray(obs)), advice_of(original, obs))
 
 
 class Contrary(DQN):

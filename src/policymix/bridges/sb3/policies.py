@@ -25,7 +25,7 @@ except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
 
 
-ADAM = {"fused": True}
+ADAM: dict[str, Any] = {"fused": True}
 """One pass over all parameters: of small networks it takes a fraction of the time."""
 
 
@@ -90,9 +90,7 @@ class AdvisedDQNPolicy(DQNPolicy):
         """A network that will act without sources."""
         arguments = self._update_features_extractor(self.net_args, None)
         self.student = QNetwork(**arguments).to(self.device)
-        self.student.optimizer = torch.optim.Adam(
-            self.student.parameters(), rate, **ADAM
-        )
+        self.student.optimizer = adam(self.student, rate)
 
     def _predict(self, obs: Any, deterministic: bool = True) -> torch.Tensor:
         guide, network = self.guide, self.q_net
@@ -208,9 +206,7 @@ class AdvisedSACPolicy(SACPolicy):
         arguments = {**self.net_args, "net_arch": self.actor_kwargs["net_arch"]}
         arguments = self._update_features_extractor(arguments, None)
         self.student = PlainActor(**arguments).to(self.device)
-        self.student.optimizer = torch.optim.Adam(
-            self.student.parameters(), rate, **ADAM
-        )
+        self.student.optimizer = adam(self.student, rate)
 
     def _predict(self, observation: Any, deterministic: bool = False) -> torch.Tensor:
         guide = self.guide

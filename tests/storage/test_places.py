@@ -3,14 +3,16 @@
 import os
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from policymix.core.errors import PolicymixError
-from policymix.storage import places
+from policymix.storage import folders, places
 from policymix.storage.folders import (
     PARTIAL,
     REPLACED,
+    remove_folder,
     replace_folder,
     write_file,
     write_folder,
@@ -149,3 +151,25 @@ def test_a_folder_whose_replacement_was_killed_is_brought_back(tmp_path):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["mars"]
     assert (tmp_path / "mars" / "rows").read_bytes() == b"new"
+
+
+def test_a_folder_is_removed_all_at_once(tmp_path, monkeypatch):
+    """Whoever is killed on the way leaves nothing that looks like the folder."""
+    write_folder(tmp_path / "gone", {"a": b"1", "b": b"2"})
+    monkeypatch.setattr(folders.shutil, "rmtree", lambda *_, **__: None)
+    remove_folder(tmp_path / "gone")
+    assert not (tmp_path / "gone").exists()
+    monkeypatch.undo()
+    with held(tmp_path):
+        assert [path.name for path in tmp_path.iterdir()] == [LOCK]
+    remove_folder(tmp_path / "gone")
+
+
+def test_who_has_just_taken_a_folder_is_waited_for(tmp_path, monkeypatch):
+    """He has the lock and says in a moment who he is."""
+    with held(tmp_path):
+        content = (tmp_path / LOCK).read_bytes()
+        (tmp_path / LOCK).write_bytes(b"")
+        write = partial((tmp_path / LOCK).write_bytes, content)
+        monkeypatch.setattr(places.time, "sleep", lambda seconds: write())
+        refused(tmp_path, f"in use by process {os.getpid()} on")

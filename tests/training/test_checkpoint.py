@@ -9,7 +9,7 @@ import pytest
 
 from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.environments.recorded import RecordedTasks
-from policymix.storage.folders import ARRAYS
+from policymix.storage.folders import ARRAYS, pack, read_folder, write_folder
 from policymix.training import checkpoint
 from policymix.training.loggers import CSVLogger
 from policymix.training.train import train
@@ -182,3 +182,33 @@ def test_recorded_environments_come_back():
         actions = rng.integers(2, size=2)
         one, other = first.step(actions), second.step(actions)
         np.testing.assert_array_equal(one.obs, other.obs)
+
+
+@pytest.mark.parametrize(
+    ("name", "forge"),
+    [
+        ("places", lambda x: x.astype(np.float32)),
+        ("places", lambda x: -x),
+        ("places", lambda x: x[:0]),
+        ("scores", lambda x: x[..., None]),
+        ("replay", lambda x: x[..., :-1]),
+        ("lengths", lambda x: np.ones(9, np.int64)),
+    ],
+)
+def test_arrays_of_another_shape_or_place_are_refused(kept, tmp_path, name, forge):
+    """As a forger would leave them: with digests that are right."""
+    [place] = kept.glob("step-*")
+    facts, arrays = read_folder(place, checkpoint.FORMAT, checkpoint.VERSION)
+    arrays |= {name: forge(arrays[name])}
+    told = {k: v for k, v in facts.items() if k not in ("arrays", "format", "version")}
+    forged = pack(checkpoint.FORMAT, checkpoint.VERSION, told, arrays)
+    write_folder(tmp_path / "forged" / place.name, forged)
+    with pytest.raises(FileFormatError, match="arrays: not those of this run"):
+        run(checkpoint=tmp_path / "forged")
+
+
+def test_what_a_killed_one_was_to_remove_is_removed(tmp_path):
+    run(method="scratch", checkpoint=tmp_path, callback=lambda now: now.step < 100)
+    (tmp_path / "step-000000000000").mkdir()
+    run(method="scratch", checkpoint=tmp_path, callback=lambda now: False)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-000000000200"]

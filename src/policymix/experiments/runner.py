@@ -1,7 +1,6 @@
 """Train what was asked for, and keep it: nothing finished is lost nor repeated."""
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -16,7 +15,7 @@ from policymix.experiments.facts import describe
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.snapshots import Reference, reference
 from policymix.experiments.watched import Piece, watch_part
-from policymix.storage.folders import canonical, write_folder
+from policymix.storage.folders import canonical, remove_folder, write_folder
 from policymix.storage.places import GOING_ON, check_unused
 from policymix.storage.records import read_settings
 from policymix.storage.runs import FACTS, Row, files_of, read_run, write_run
@@ -83,7 +82,7 @@ def run_methods(
         write_run(out, {**facts, "status": "interrupted"}, rows)
         raise
     write_run(out, {**facts, "status": "finished"}, rows)
-    shutil.rmtree(out / GOING_ON, ignore_errors=True)
+    remove_folder(out / GOING_ON)
     return rows
 
 

@@ -104,6 +104,14 @@ def replace_folder(path: Path, files: dict[str, bytes]) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def remove_folder(path: Path) -> None:
+    """Remove a folder: it is all there or gone, and `places.held` clears the rest."""
+    gone = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PARTIAL}")
+    with suppress(FileNotFoundError):
+        path.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
 def write_file(path: Path, content: bytes) -> None:
     """Write or replace one file; a reader sees the old or the new one, never half."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -125,14 +125,16 @@ def _take(lock: Path, folder: Path):
 
 
 def _holder(lock: Path) -> str:
-    try:
-        told = json_of(lock)
-        return (
-            f"process {told['process']} on {told['machine']} since {told['since']} "
-            f"({told['command']})"
-        )
-    except (FileFormatError, LookupError, TypeError):
-        return "another process"
+    """Who has it, as he says; he may have taken it just now and say it in a moment."""
+    for _ in range(5):
+        with suppress(FileFormatError, LookupError, TypeError):
+            told = json_of(lock)
+            return (
+                f"process {told['process']} on {told['machine']} since "
+                f"{told['since']} ({told['command']})"
+            )
+        time.sleep(0.02)
+    return "another process"
 
 
 def _try_room(probe: Path, folder: Path) -> None:

@@ -60,9 +60,11 @@ class Checkpoint:
         found = self._places()
         if not found:
             return []
-        folder = found[-1]
+        *earlier, folder = found
         facts, arrays = read_folder(folder, FORMAT, VERSION)
         self._check_same(folder, facts)
+        for old in earlier:  # whoever was to remove it was killed
+            shutil.rmtree(old, ignore_errors=True)
         try:
             self._restore(arrays)
             return self._rows(arrays)
@@ -117,23 +119,47 @@ class Checkpoint:
     def _restore(self, arrays: dict[str, np.ndarray]) -> None:
         loop = self._run.loop
         leaves, structure = jax.tree.flatten(loop.trials)
+        step = self._step(arrays)
+        replays = np.zeros_like(loop.rows)
+        part = replays[:, : min(step, replays.shape[1])]
+        expected = {f"trial.{i}": (x.shape, x.dtype) for i, x in enumerate(leaves)}
+        expected["replay"] = (part.shape, part.dtype)
+        expected["lengths"] = ((len(loop.histories),), np.dtype(np.int64))
+        for name, kind in expected.items():
+            _check_kind(name, arrays[name], *kind)
+        part[:] = arrays["replay"]
         found = [arrays[f"trial.{place}"] for place in range(len(leaves))]
-        for place, (new, old) in enumerate(zip(found, leaves, strict=True)):
-            if new.shape != old.shape or new.dtype != old.dtype:
-                raise ValueError(f"trial.{place} is {new.dtype}{new.shape}")
-        replays, part = np.zeros_like(loop.rows), arrays["replay"]
-        replays[:, : part.shape[1]] = part
         ends = np.cumsum(arrays["lengths"])[:-1]
         histories = [h.tolist() for h in np.split(arrays["histories"], ends)]
-        step = int(arrays["places"][-1, 1])
         trials = jax.tree.unflatten(structure, found)
         self._run.restore(trials, replays, step, histories)
+
+    def _step(self, arrays: dict[str, np.ndarray]) -> int:
+        """Where it was: after an evaluation of all trials, of which there are rows."""
+        places, trials = arrays["places"], len(self._run.seeds)
+        count, settings = len(places), self._run.settings
+        _check_kind("places", places, (count, 2), np.dtype(np.int64))
+        _check_kind("scores", arrays["scores"], (count, len(TOLD)), np.dtype(float))
+        due = [*range(0, settings.steps, settings.evaluate_every), settings.steps]
+        expected = [(t, step) for step in due for t in range(trials)][:count]
+        if not count or count % trials or places.tolist() != list(map(list, expected)):
+            raise ValueError("places are not those of its evaluations")
+        return int(places[-1, 1])
 
     def _rows(self, arrays: dict[str, np.ndarray]) -> list[Row]:
         run = self._run
         named, seeds = (run.task.domain.name, run.name), run.seeds.tolist()
         pairs = zip(arrays["places"].tolist(), arrays["scores"].tolist(), strict=True)
         return [Row(*named, t, seeds[t], step, *told) for (t, step), told in pairs]
+
+
+def _check_kind(
+    name: str, found: np.ndarray, shape: tuple[int, ...], kind: np.dtype
+) -> None:
+    if found.shape != shape or found.dtype != kind:
+        raise ValueError(
+            f"{name} is {found.dtype}{list(found.shape)} instead of {kind}{list(shape)}"
+        )
 
 
 def _arrays(tree: Any) -> list[np.ndarray]:

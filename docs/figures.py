@@ -18,7 +18,15 @@ from policymix.reports.statistics import standard_error
 from policymix.reports.verdicts import number, show
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("paper", "inventory", "advice", "acrobot", "likelihood", "unselected")
+FOLDERS = (
+    "paper",
+    "inventory",
+    "advice",
+    "acrobot",
+    "likelihood",
+    "unselected",
+    "demo",
+)
 """Of `results`; those that are there."""
 VALUE = r"(?:never|[-−]?\d[\d.,]*(?: ± [\d.]+| \[[^\]]+\]| of \d+)?)"
 FIGURE = re.compile(rf"{VALUE}<!--([a-z].*?)-->")

@@ -1,4 +1,4 @@
-"""The pictures of the concept and how-to pages, each drawn from what the library does.
+"""The pictures of README, concepts and how-to, each drawn from what the library does.
 
     python docs/pictures/make.py [name …]
 
@@ -19,10 +19,12 @@ import concepts_sources
 import howto_is_it_hurting
 import howto_which_source
 import matplotlib
+import readme
 from look import PHONE, ROOT
 from matplotlib.figure import Figure
 
 PAGES = (
+    readme,
     concepts_index,
     concepts_sources,
     concepts_mixture,

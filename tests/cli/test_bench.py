@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from policymix.cli import bench, timing
-from policymix.environments.registry import DEMO
+from policymix.environments.registry import EXAMPLE
 
 
 def waiting(samples):
@@ -42,7 +42,7 @@ def test_a_rate_takes_two_chunks_at_least_and_fills_its_seconds():
 
 def test_speeds_are_positive_and_finite():
     (found,) = bench.device_speed(1, ["scratch"], 0.1)
-    assert (found.domain, found.method, found.trials) == (DEMO, "scratch", 1)
+    assert (found.domain, found.method, found.trials) == (EXAMPLE, "scratch", 1)
     for figure in (found.samples_per_second, found.compile_seconds):
         assert 0 < figure < math.inf
 
@@ -51,20 +51,20 @@ def test_domains_that_the_host_steps_get_fewer_trials():
     pytest.importorskip("Box2D")
     assert bench._counts("lander", (1, 20, 160)) == [1, 10, 20]
     assert bench._counts("lander", (1,)) == [1]
-    assert bench._counts(DEMO, (1, 20, 160)) == (1, 20, 160)
+    assert bench._counts(EXAMPLE, (1, 20, 160)) == (1, 20, 160)
 
 
 def test_a_library_is_widened_by_repetition():
     from policymix.training.task import load_task
 
-    task = load_task(DEMO)
+    task = load_task(EXAMPLE)
     wide = bench._widen(task, 5)
     assert wide.sources.names[3] == f"{task.sources.names[0]}-3"
     assert len(set(wide.sources.names)) == 5
 
 
 def test_the_file_holds_all_figures_and_no_place(monkeypatch, capsys, tmp_path):
-    figures = [timing.MethodSpeed(DEMO, "mars", 20, 12_345.5, 2.25)]
+    figures = [timing.MethodSpeed(EXAMPLE, "mars", 20, 12_345.5, 2.25)]
     monkeypatch.setattr(bench, "measure_part", lambda part, *_: {part: figures})
     out = tmp_path / "new"
     bench.bench(["gpu-scale"], seconds=0.5, out=out)

@@ -380,20 +380,28 @@ def test_a_missing_extra_is_named(monkeypatch, capsys, tmp_path):
 @pytest.mark.learning
 def test_demo_compares_prints_and_reports(monkeypatch, capsys, tmp_path):
     domain = registry.find_domain(DEMO)
-    few = replace(domain, settings=replace(domain.settings, steps=2_000))
+    few = replace(
+        domain,
+        settings=replace(domain.settings, steps=500),
+        study=replace(domain.study, methods=("mars", "phi2", "vote")),
+    )
     monkeypatch.setitem(registry.DOMAINS, DEMO, few)
     draw_drafts(monkeypatch)
     arguments = ("demo", "--out", tmp_path / "demo", "--trials", 2)
     code, printed = run(monkeypatch, capsys, *arguments)
     assert code == 0
-    for method in ("mars", "mapse", "phi1", "scratch"):
+    for method in ("mars", "phi2", "vote"):
         assert (tmp_path / "demo" / DEMO / method / "run.json").exists()
         assert method in printed
     assert f"{domain.title}: {domain.measure}" in printed
-    assert "After 2,000 samples the most trusted source is the right one" in printed
+    assert "lower-left" in printed, "the second source, by name"
+    assert "After 500 samples the most trusted source is the right one" in printed
     assert str(tmp_path / "demo" / "report.html") in printed.replace("\n", "")
+    page = (tmp_path / "demo" / "report.html").read_text("utf-8")
+    assert domain.study.about in page
+    assert "one source alone: lower-left" in page
     code, printed = run(monkeypatch, capsys, *arguments)
-    assert "4 of 4 parts" in printed
+    assert "3 of 3 parts" in printed
 
 
 def test_run_prints_a_summary_and_where_the_rows_are(monkeypatch, capsys, tmp_path):

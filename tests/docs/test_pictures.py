@@ -15,7 +15,8 @@ from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD
 pytestmark = pytest.mark.learning
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [*(DOCS / "concepts").glob("*.md"), *(DOCS / "howto").glob("*.md")]
+README = DOCS.parent / "README.md"
+PAGES = [README, *(DOCS / "concepts").glob("*.md"), *(DOCS / "howto").glob("*.md")]
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +31,31 @@ def pictures():
 
 def test_every_picture_is_shown_and_every_shown_one_is_made(pictures):
     text = "".join(page.read_text() for page in PAGES)
-    shown = set(re.findall(r"images/((?:concepts|howto)-[\w-]+)\.png\)", text))
+    kinds = r"(?:concepts-|howto-)[\w-]+|demo|demo-dark"
+    shown = set(re.findall(rf"images/({kinds})\.png[)\"]", text))
     assert shown == set(pictures.PICTURES)
-    assert {path.stem for path in (DOCS / "images").glob("concepts-*.png")} | {
-        path.stem for path in (DOCS / "images").glob("howto-*.png")
-    } == set(pictures.PICTURES)
+    there = {path.stem for path in (DOCS / "images").glob("*.png")}
+    assert {name for name in there if re.fullmatch(kinds, name)} == shown
 
 
 def test_pictures_name_the_command_that_draws_them(pictures):
     text = "".join(page.read_text() for page in PAGES)
-    told = set(re.findall(r"`python docs/pictures/make.py ([\w-]+)`", text))
-    assert told == set(pictures.PICTURES)
+    told = re.findall(r"`python docs/pictures/make.py ([\w -]+)`", text)
+    assert {name for names in told for name in names.split()} == set(pictures.PICTURES)
+
+
+def test_the_rooms_light_up_and_nobody_else_finds_the_goal(pictures):
+    results = pictures.demo()
+    first, *_, last = pictures.moments(results)
+    walls = results.study.view.walls().ravel()
+    lit = [moment.weights[~walls].max(axis=1) for moment in (first, last)]
+    assert lit[0].mean() < 0.4
+    assert lit[1].mean() > 0.9
+    assert (first.steps, last.steps) == (pictures.LIMIT, 86)
+    alone = {f"phi{place}" for place in (1, 2, 3, 4)}
+    assert set(pictures.helpless(results)) == {*alone, "vote", "scratch"}
+    for name in ("demo", "demo-dark"):
+        assert (DOCS / "images" / f"{name}.png").stat().st_size < 300_000
 
 
 def test_the_strip_trusts_and_advises_the_half_that_is_right(pictures):

@@ -1,11 +1,13 @@
 """Claims about planted curves, of which the truth is known."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from policymix.environments import registry
 from policymix.reports.claims import (
     CLAIMS,
     beats_all,
@@ -517,6 +519,16 @@ def test_only_what_was_run_is_listed_and_one_line_names_the_rest():
     everyone = {name.replace("-", "_"): 50 for name in EVERY}
     seen = trusted(np.full((2, 10), 0.5))
     assert unasked(planted("maze", seen=seen, **everyone)) == ""
+
+
+def test_the_demonstration_runs_all_that_its_claims_need():
+    study = registry.find_domain(registry.DEMO).study
+    levels = {name.replace("-", "_"): 50 for name in study.methods}
+    seen = trusted(np.full((2, 10), 0.5))
+    results = replace(planted("maze", seen=seen, **levels), domain=registry.DEMO)
+    assert len(claims(results)) == len(study.claims)
+    late = study.solved[1]
+    assert unasked(results).endswith(f"these were not run: {late:,} samples.")
 
 
 # Without the sources

@@ -30,7 +30,7 @@ from policymix.cli.timing import (
 )
 from policymix.core.progress import Begin, bars, silent
 from policymix.core.terminal import Terminal
-from policymix.environments.registry import DEMO, GROUPS, find_domain
+from policymix.environments.registry import EXAMPLE, GROUPS, find_domain
 from policymix.storage.folders import canonical, write_file
 
 MEASURED = ("scratch", "mars", "mars-lookahead", "mapse", "phi1", "ucb", "caps")
@@ -40,9 +40,9 @@ CAPACITIES = (1_000, 10_000, 100_000)
 FILE = "bench.json"
 TITLES = {
     "speed": "Samples a second in training",
-    "sources": f"Cost of sources: {DEMO}, {TRIALS} trials",
-    "capacities": f"Cost of a larger replay: {DEMO}, {TRIALS} trials",
-    "gpu-scale": f"{DEMO} with many trials",
+    "sources": f"Cost of sources: {EXAMPLE}, {TRIALS} trials",
+    "capacities": f"Cost of a larger replay: {EXAMPLE}, {TRIALS} trials",
+    "gpu-scale": f"{EXAMPLE} with many trials",
 }
 """Of the tables."""
 Measure: TypeAlias = Callable[[Begin], dict[str, Rows]]
@@ -94,7 +94,7 @@ def device_speed(
     trials: int, methods: Sequence[str], seconds: float, begin: Begin = silent
 ) -> list[MethodSpeed]:
     """Speeds with the many trials that fill an accelerator."""
-    return speed([DEMO], methods, [trials], seconds, begin)
+    return speed([EXAMPLE], methods, [trials], seconds, begin)
 
 
 def sources(
@@ -103,7 +103,7 @@ def sources(
     """What more sources cost, against the smallest number of them."""
     from policymix.training.task import load_task
 
-    tasks = [_widen(load_task(DEMO), count) for count in counts]
+    tasks = [_widen(load_task(EXAMPLE), count) for count in counts]
     methods, rows = ("mars", "phi1"), []
     advance = begin("sources", ROUNDS * len(methods) * len(counts), "samples/s")
     for method in methods:
@@ -134,10 +134,10 @@ def capacities(
     seconds: float, begin: Begin = silent, sizes: Sequence[int] = CAPACITIES
 ) -> list[Versus]:
     """Speed against the replay's size: near 1 as long as writes happen in place."""
-    settings = find_domain(DEMO).settings
+    settings = find_domain(EXAMPLE).settings
     contestants = {
         f"scratch, {size:,} rows": our_chunks(
-            DEMO, "scratch", TRIALS, replace(settings, capacity=size)
+            EXAMPLE, "scratch", TRIALS, replace(settings, capacity=size)
         )
         for size in sizes
     }

@@ -30,14 +30,14 @@ from policymix.cli.values import (
     Several,
     Unsaid,
 )
-from policymix.environments.registry import DEMO, EVERYTHING, GROUPS, domain_names
+from policymix.environments.registry import EVERYTHING, EXAMPLE, GROUPS, domain_names
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
 """Of every command, to copy; they fit a narrow terminal."""
 START = (
     "policymix demo",
-    f"policymix sources show {DEMO}",
-    f"policymix run {DEMO} --trials 4 --out my-run",
+    f"policymix sources show {EXAMPLE}",
+    f"policymix run {EXAMPLE} --trials 4 --out my-run",
 )
 MORE = "`policymix COMMAND --help` tells more. Documentation: `docs/`, or `make docs`."
 
@@ -86,8 +86,9 @@ def command(
 def do_demo(*, out: Folder = Path("demo"), trials: Positive = 10, seed: Seed = 0):
     """See what transfer brings, in about a minute.
 
-    Trains mars, the best single source, mapse and no transfer, prints a table and
-    writes a report that shows which source the mixture trusts where.
+    On a task that no single source can do: trains mars, each source alone, a vote of
+    all and no transfer, prints a table and writes a report with a map of which source
+    is trusted where.
 
     Args:
         out: Where to write rows, figures and report; finished parts in it are kept.
@@ -99,7 +100,7 @@ def do_demo(*, out: Folder = Path("demo"), trials: Positive = 10, seed: Seed = 0
     demo(out, trials, seed)
 
 
-@command(f"policymix sources show {DEMO}", of=sources, synonym=domain_names())
+@command(f"policymix sources show {EXAMPLE}", of=sources, synonym=domain_names())
 def do_show(domain: Place, /):
     """Print a domain's sources: scores, errors, samples, hashes.
 
@@ -111,7 +112,7 @@ def do_show(domain: Place, /):
     show_sources(domain)
 
 
-@command(f"policymix sources train {DEMO} --out my-sources", of=sources)
+@command(f"policymix sources train {EXAMPLE} --out my-sources", of=sources)
 def do_train(domain: Domain, /, *, out: NewFolder, seed: Seed = 0):
     """Train a domain's sources anew and write them to a folder.
 
@@ -128,11 +129,11 @@ def do_train(domain: Domain, /, *, out: NewFolder, seed: Seed = 0):
 
 
 @command(
-    f"policymix run {DEMO} --methods mars scratch --out my-run",
-    f"policymix run {DEMO} --methods mapse phi1 --out alone",
+    f"policymix run {EXAMPLE} --methods mars scratch --out my-run",
+    f"policymix run {EXAMPLE} --methods mapse phi1 --out alone",
     "policymix run my-sources --steps 2000 --out quick-look",
     "policymix run my_task.py --trials 4 --out my-run",
-    f"policymix run {DEMO} --load my.py --methods my --out new",
+    f"policymix run {EXAMPLE} --load my.py --methods my --out new",
     synonym=domain_names(),
 )
 def do_run(
@@ -170,7 +171,7 @@ def do_run(
 
 
 @command(
-    f"policymix reproduce {DEMO} --quick --out preview",
+    f"policymix reproduce {EXAMPLE} --quick --out preview",
     *(f"policymix reproduce {group} --out my-{group}" for group in GROUPS),
     f"policymix reproduce {EVERYTHING} --out my-results",
 )
@@ -245,7 +246,7 @@ def do_report(folder: Annotated[Path, Parameter(validator=rules.folder_of_runs)]
 
 
 @command(
-    f"policymix check {DEMO}",
+    f"policymix check {EXAMPLE}",
     "policymix check my-sources",
     "policymix check my_task.py --out my-check",
 )

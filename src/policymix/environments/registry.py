@@ -18,6 +18,7 @@ DOMAINS: "dict[str, str | Domain]" = {
     "lander": "policymix.domains.lander.experiment:LANDER",
     "inventory": "policymix.domains.inventory.experiment:INVENTORY",
     "inventory-unforeseen": "policymix.domains.inventory.experiment:UNFORESEEN",
+    "maze-demo": "policymix.domains.maze.demo:MAZE_DEMO",
     "maze-spoilt-0": "policymix.domains.maze.advice:SPOILT_0",
     "maze-spoilt-5": "policymix.domains.maze.advice:SPOILT_5",
     "maze-spoilt-20": "policymix.domains.maze.advice:SPOILT_20",
@@ -63,10 +64,13 @@ imperfect advice, ten machines of another paper's table, and the lander's likeli
 taken apart."""
 EVERYTHING = "all"
 """All groups, each in a folder of its own."""
-DEMO = "cartpole"
-"""What the demonstration and the examples of the command line show."""
+EXAMPLE = "cartpole"
+"""What the examples of the command line show."""
+DEMO = "maze-demo"
+"""What the demonstration shows."""
 ABOUT = {
     "maze, cartpole, lander": "the paper's",
+    "maze-demo": "what `policymix demo` shows: the maze, few samples",
     "inventory, inventory-unforeseen": "seasonal demand; scored by regret",
     "cartpole-unselected, maze-spoilt-5, …": "imperfect advice: `reproduce -h`",
     "acrobot, acrobot-0, …, acrobot-9": "double pendulums of drawn physics",

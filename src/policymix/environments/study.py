@@ -79,6 +79,7 @@ class Study:
 
     Args:
         title: for people.
+        about: what the task is and what each source knows, in a few sentences.
         trials: of each method.
         quick: trials and samples of an experiment of about two minutes.
         effort: seconds for a million samples on two cores, with and without a mixture.
@@ -101,6 +102,7 @@ class Study:
     """
 
     title: str = ""
+    about: str = ""
     trials: int = 20
     quick: tuple[int, int | None] = (4, None)
     effort: tuple[float, float] = (100.0, 50.0)

@@ -130,6 +130,9 @@ CLAIMS: dict[str, Callable[[Results], Verdict]] = {
     "mapse-beats-caps": mapse_beats_caps,
     "caps-keeps-up": caps_keeps_up,
     "no-source-suffices": no_source_suffices,
+    "right-source": trusts_the_right_source,
+    "beats-all": beats_all,
+    "stands-alone": stands_alone,
     **PROMISES,
 }
 """What a domain's `Study` may claim of it alone."""

@@ -13,6 +13,7 @@ from rich.text import Text
 from policymix.core.terminal import readable
 from policymix.experiments.origins import explain
 from policymix.experiments.reproduce import command_of
+from policymix.methods.names import meaning_of
 from policymix.reports import figures, maps
 from policymix.reports.analysis import Measures, across, measure
 from policymix.reports.beliefs import belief_of
@@ -154,6 +155,7 @@ def section_of(
     return {
         "name": results.domain,
         "title": results.title,
+        "about": results.study.about,
         "measure": facts["measure"],
         "better": facts["better"],
         "trials": facts["trials"],
@@ -162,7 +164,10 @@ def section_of(
         "limits": None,
         "claims": [verdict._asdict() for verdict in verdicts],
         "unasked": missing,
-        "methods": [line_of(curve) for curve in results.curves.values()],
+        "methods": [
+            line_of(curve) | {"means": meaning_of(curve.method, results.source_names)}
+            for curve in results.curves.values()
+        ],
         "summary": summary_of(results, table),
         "profile": profile_of(results),
         "sweeps": [

@@ -12,7 +12,7 @@ from policymix.core.settings import Settings
 from policymix.environments.registry import known_domain
 from policymix.environments.study import Points, Study, View
 from policymix.experiments.plans import CONTEXTLESS, FORMS, YARDSTICKS
-from policymix.experiments.snapshots import read_snapshots
+from policymix.experiments.snapshots import OWN_MODEL, read_snapshots
 from policymix.experiments.visited import view_of
 from policymix.storage.records import LATER
 from policymix.storage.runs import FACTS, Curve, Run, find_runs, read_run
@@ -74,6 +74,13 @@ class Results:
         """How its mixture is drawn."""
         method = self.believer
         return self.study.view or (self.seen[method].view if method else None)
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """In their order, which the facts do not keep; none where none was seen."""
+        method = self.believer
+        seen = self.seen[method].sources if method else ()
+        return tuple(name for name in seen if name != OWN_MODEL)
 
     @property
     def title(self) -> str:

@@ -1,7 +1,7 @@
 """Pictures at the top of README.md: what `policymix demo` found, for light and dark."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
@@ -17,7 +17,7 @@ from policymix.reports.results import Results, read_results
 from policymix.reports.statistics import standard_error
 
 RUN = ROOT / "results" / "demo"
-MOMENTS = (0, 1_000, 2_000, 12_000)
+GLIMPSES = (0, 1_000, 2_000, 12_000)
 LIMIT = 300
 """Steps after which a test is broken off."""
 UNCLEAR = "0.62"
@@ -36,7 +36,7 @@ LIGHT = Look("#1f2328", "#ffffff", "#30363d", BLUE)
 DARK = Look("#e6edf3", "#0d1117", "#262c36", "#58a6ff")
 
 
-class Moment(NamedTuple):
+class Glimpse(NamedTuple):
     """One trial of mars after so many samples."""
 
     samples: int
@@ -52,14 +52,14 @@ def demo() -> Results:
     return results
 
 
-def moments(results: Results) -> list[Moment]:
+def glimpses(results: Results) -> list[Glimpse]:
     """What the first trial of mars trusted, and how well it did."""
     seen, curve = results.seen["mars"], results.curves["mars"]
     found = []
-    for samples in MOMENTS:
+    for samples in GLIMPSES:
         weights = seen.arrays["weights"][seen.steps.index(samples)] / 100
         score = curve.scores[curve.steps.tolist().index(samples), 0]
-        found.append(Moment(samples, weights, float(score)))
+        found.append(Glimpse(samples, weights, float(score)))
     return found
 
 
@@ -78,7 +78,7 @@ def lit(weights: np.ndarray) -> np.ndarray:
     return clear * (shares @ palette) + (1 - clear) * np.array(to_rgb(UNCLEAR))
 
 
-def draw_rooms(axes: Axes, view: Cells, moment: Moment, look: Look) -> None:
+def draw_rooms(axes: Axes, view: Cells, moment: Glimpse, look: Look) -> None:
     """The maze in the colours of whom is trusted where."""
     walls = view.walls()
     colours = lit(moment.weights).reshape(*walls.shape, 3)
@@ -125,17 +125,17 @@ def draw_curves(axes: Axes, results: Results, look: Look) -> None:
 def draw_demo(look: Look) -> Figure:
     """Four moments above, learning curves below."""
     inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color")
-    plain = dict.fromkeys((*inked, "ytick.color"), look.ink)
+    plain: Any = dict.fromkeys((*inked, "ytick.color"), look.ink)
     plain |= dict.fromkeys(("figure.facecolor", "axes.facecolor"), look.paper)
     with matplotlib.rc_context(plain | {"axes.grid": False, "font.size": 11}):
         figure = Figure(figsize=(10, 6.1), layout="constrained")
-        above, below = figure.subfigures(2, 1, height_ratios=(1.35, 1))
+        parts = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.35, 1))
+        above, below = parts.flat
         results = demo()
         view = results.study.view
         assert isinstance(view, Cells)
-        for axes, moment in zip(
-            above.subplots(1, len(MOMENTS)), moments(results), strict=True
-        ):
+        panels = above.subplots(1, len(GLIMPSES))
+        for axes, moment in zip(panels, glimpses(results), strict=True):
             draw_rooms(axes, view, moment, look)
         colours = dict(zip(results.source_names, SOURCE_COLOURS, strict=False))
         key = {"trusted: nobody yet": UNCLEAR}

@@ -46,7 +46,7 @@ def test_pictures_name_the_command_that_draws_them(pictures):
 
 def test_the_rooms_light_up_and_nobody_else_finds_the_goal(pictures):
     results = pictures.demo()
-    first, *_, last = pictures.moments(results)
+    first, *_, last = pictures.glimpses(results)
     walls = results.study.view.walls().ravel()
     lit = [moment.weights[~walls].max(axis=1) for moment in (first, last)]
     assert lit[0].mean() < 0.4

@@ -16,9 +16,12 @@ from policymix.bridges.advisor import Advisor
 from policymix.core.errors import DomainError, FileFormatError
 from policymix.core.settings import Settings
 from policymix.core.spaces import spec_of_spaces
+from policymix.training.task import prepare
 
 pytest.importorskip("mujoco")
 
+from policymix.domains.cheetah.advice import useless_sources
+from policymix.domains.cheetah.experiment import CHEETAH, PLACE, SPEED, states
 from policymix.domains.cheetah.sources import (
     cheetah_sources,
     load_policies,
@@ -156,3 +159,42 @@ def test_an_unknown_source_is_named():
         make_cheetah("erth")
     assert set(FAMILY.sources) == {"earth", "light"}
     assert isinstance(cheetah_sources(), pm.SourceLibrary)
+
+
+def test_the_right_source_is_the_one_whose_stretch_it_is():
+    task = pm.load_task("cheetah")
+    assert task.domain is CHEETAH
+    find: Any = task.right_source
+    obs = run(make_cheetah(), 300)[0]
+    order = np.array([task.sources.names.index(name) for name in ("earth", "light")])
+    np.testing.assert_array_equal(
+        [find(jnp.asarray(row)) for row in obs[::10]], order[stretch_of(obs, 2)][::10]
+    )
+
+
+def test_the_map_has_the_track_across_and_the_speed_up():
+    shown = states()
+    assert shown.shape[:2] == (len(SPEED.values), len(PLACE.values))
+    assert shown.shape[3:] == make_cheetah().observation_space.shape
+    np.testing.assert_array_equal(stretch_of(shown[0, 1:32], 2), 0)
+    np.testing.assert_array_equal(stretch_of(shown[-1, 33:64], 2), 1)
+    env = make_cheetah()
+    env.reset(seed=0)
+    set_cheetah(env, shown[7, 20, 3])
+    body: Any = env.unwrapped
+    np.testing.assert_allclose(body.data.qpos[0], PLACE.values[20], rtol=1e-5)
+    np.testing.assert_allclose(body.data.qvel[0], SPEED.values[7], atol=1e-6)
+
+
+def test_useless_sources_are_never_right_and_seldom_agree():
+    task = prepare(pm.load_task("cheetah-useless"))
+    assert task.right_source is None
+    obs, actions, happened = map(jnp.asarray, run(make_cheetah(), 50))
+    first, second = useless_sources().sources
+    for source in (first, second):
+        predicted = jnp.stack(
+            [source.dynamics(*step) for step in zip(obs, actions, strict=True)]
+        )
+        assert np.abs(predicted - happened).max(axis=1).min() > 0.5
+    gap = jnp.stack([first.policy(row) - second.policy(row) for row in obs])
+    assert np.abs(gap).mean() > 0.01

@@ -40,6 +40,8 @@ DOMAINS: "dict[str, str | Domain]" = {
         for place in range(10)
     },
     "pendulum": "policymix.domains.pendulum.experiment:PENDULUM",
+    "cheetah": "policymix.domains.cheetah.experiment:CHEETAH",
+    "cheetah-useless": "policymix.domains.cheetah.advice:USELESS",
     "lander-model": "policymix.domains.lander.likelihood:MODEL",
     "lander-coverage": "policymix.domains.lander.likelihood:COVERAGE",
     "lander-prior": "policymix.domains.lander.likelihood:PRIOR",
@@ -75,6 +77,7 @@ ABOUT = {
     "cartpole-unselected, maze-spoilt-5, …": "imperfect advice: `reproduce -h`",
     "acrobot, acrobot-0, …, acrobot-9": "double pendulums of drawn physics",
     "pendulum": "continuous actions: swing up in a wind that turns at the top",
+    "cheetah, cheetah-useless": "MuJoCo's runner, gravity by place",
 }
 ENVIRONMENTS = {
     "policymix/TransferMaze-v0": "policymix.domains.maze.picture:make_maze",

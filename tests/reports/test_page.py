@@ -30,6 +30,7 @@ def curve(name, kind, level, hidden=False, alone=None):
         "steps": STEPS,
         **bands(level),
         "alone": alone,
+        "means": f"what it does: {IMAGE}",
     }
 
 
@@ -111,6 +112,7 @@ def domain(name, belief):
     return {
         "name": name,
         "title": f"Transfer-{name}",
+        "about": f"What is to be done: {SCRIPT}",
         "measure": "steps to goal",
         "better": "lower",
         "trials": 20,

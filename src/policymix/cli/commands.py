@@ -256,7 +256,7 @@ def do_check(
     *,
     out: Annotated[Folder | None, Unsaid] = None,
 ):
-    """Check before training that a task is sound; exit status 1 when it is not.
+    """Check before training that a task is sound: exit 1 if not.
 
     Do the sources fit the target, are their models better than predicting that nothing
     changes, do units fit, how far do the sources disagree, can states be set?

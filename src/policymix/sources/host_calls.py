@@ -39,25 +39,29 @@ class HostFunction(eqx.Module):
         )
 
     @property
-    def plain(self) -> Callable[..., np.ndarray]:
+    def plain(self) -> "Plain":
         """The same for use outside of compiled code, where modules answer slowly."""
-        return partial(_ask, self.function, self.arguments, self.shape, self.kind)
+        return Plain(self.function, self.arguments, self.shape, self.kind)
 
 
-def _ask(
-    function: Callable[..., np.ndarray],
-    spaces: tuple[Space, ...],
-    shape: tuple[int, ...],
-    kind: str,
-    *arguments: Any,
-) -> np.ndarray:
-    values = [np.array(argument) for argument in arguments]
-    batch = values[0].shape[: values[0].ndim - len(spaces[0].shape)]
-    pairs = zip(values, spaces, strict=True)
-    columns = [value.reshape(-1, *space.shape) for value, space in pairs]
-    with _TURN, np.errstate(all="ignore"):
-        answers = function(*columns).astype(kind)
-    return answers.reshape((*batch, *shape))
+@dataclass(frozen=True)
+class Plain:
+    """Asks on the host; equal to any other that asks the same, as `Each` is."""
+
+    function: Callable[..., np.ndarray]
+    spaces: tuple[Space, ...]
+    shape: tuple[int, ...]
+    kind: str
+
+    def __call__(self, *arguments: Any) -> np.ndarray:
+        """Answers to arguments with any leading axes."""
+        values = [np.array(argument) for argument in arguments]
+        batch = values[0].shape[: values[0].ndim - len(self.spaces[0].shape)]
+        pairs = zip(values, self.spaces, strict=True)
+        columns = [value.reshape(-1, *space.shape) for value, space in pairs]
+        with _TURN, np.errstate(all="ignore"):
+            answers = self.function(*columns).astype(self.kind)
+        return answers.reshape((*batch, *self.shape))
 
 
 def try_on(

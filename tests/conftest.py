@@ -41,7 +41,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 gc.set_threshold(20_000)  # what is compiled stays; looking through it often is waste
 
-MUCH = 1.15e9
+MUCH = 1.6e9
 """Bytes of a process, above which its programs (1.5 MB each) are dropped."""
 
 settings.register_profile(
@@ -52,6 +52,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("policymix")
+
+
+def pytest_collection_finish():
+    """What was imported stays until the end: nobody need look through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -160,7 +160,9 @@ def random_policy(obs):
 
 
 TRUE = np.asarray(model_of(LONG).next_obs)
-OWN = replace(QUICK, own_model=True)
+UNTESTED = {"evaluate_every": 1_000, "evaluation_episodes": 1, "final_episodes": 1}
+"""What is learned does not depend on tests, whose every step asks Python."""
+OWN = replace(QUICK, own_model=True, **UNTESTED)
 
 
 def weights_after(task):
@@ -199,7 +201,8 @@ def test_vectors_without_a_useful_source_are_left_to_the_own_model():
         return obs + jnp.array([3.0, 0.0])
 
     useless = own_task(random_policy, elsewhere, LineDomain())
-    settings = replace(BRIEF, own_model=True, steps=1_000, mixture_rate=1e-2)
+    more = {"own_model": True, "steps": 1_000, "mixture_rate": 1e-2, **UNTESTED}
+    settings = replace(BRIEF, **more)
     trained = train(useless, "mars-explicit", settings=settings, progress=False)
     belief = trained.agents[0].belief
     places = np.stack([np.linspace(-2, 2, 9), np.ones(9)], axis=1)

@@ -2,13 +2,11 @@
 
 import ast
 import json
-from dataclasses import replace
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-import policymix as pm
 
 from support.drafts import draw_drafts
 from support.reader import hurry, run_program
@@ -32,6 +30,20 @@ def lines_of(file):
     return len(file.read_text().splitlines())
 
 
+def hurry_others(monkeypatch):
+    """Shorter rollouts and one test episode in Stable-Baselines3, as in `hurry`."""
+    sb3 = pytest.importorskip("stable_baselines3")
+    shorter = partialmethod(sb3.PPO.__init__, n_steps=256)
+    monkeypatch.setattr(sb3.PPO, "__init__", shorter)
+    play = sb3.common.evaluation.evaluate_policy
+
+    def once(model, env, episodes, **more):
+        assert episodes > 1
+        return play(model, env, 1, **more)
+
+    monkeypatch.setattr(sb3.common.evaluation, "evaluate_policy", once)
+
+
 @pytest.mark.learning
 @pytest.mark.filterwarnings("ignore:rich is experimental")
 @pytest.mark.parametrize("name", sorted(SAMPLES))
@@ -43,6 +55,7 @@ def test_examples_run_to_their_last_line(name, monkeypatch, capsys, tmp_path):
         "continuous_control": "the right simulator is trusted in",
     }
     hurry(monkeypatch)
+    hurry_others(monkeypatch)
     run_program(EXAMPLES / f"{name}.py", [SAMPLES[name]], tmp_path, monkeypatch)
     assert last[name] in capsys.readouterr().out
 
@@ -65,9 +78,6 @@ def test_the_notebook_runs_and_every_result_shows_itself(monkeypatch, tmp_path):
     hurry(monkeypatch, most=100)
     draw_drafts(monkeypatch)
     monkeypatch.chdir(tmp_path)
-    train = pm.train
-    few = replace(pm.DEFAULTS, evaluation_episodes=1, final_episodes=1)
-    monkeypatch.setattr(pm, "train", lambda *a, **k: train(*a, **k, settings=few))
     cells = [c for c in NOTEBOOK["cells"] if c["cell_type"] == "code"]
     names = {}
     _, trained, picture, comparison = (shown_by(cell, names) for cell in cells)

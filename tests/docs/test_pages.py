@@ -87,24 +87,10 @@ def test_training_by_advice_solves_the_task_in_two_thousand_steps(monkeypatch):
     assert np.mean([r.score for r in names["trained"].rows if r.step == 2_000]) > 450
 
 
-@pytest.mark.learning
-def test_other_blocks_of_the_readme_run(monkeypatch):
-    hurry(monkeypatch)
-    for block in README[3:]:
-        exec(block, {})
-
-
 WITH_CODE = [page for page in PAGES if python_blocks(page)]
 QUICK_START = DOCS / "quickstart.md"
 OWN_TASK = DOCS / "howto" / "own_task.md"
 OWN_TESTS = (QUICK_START, OWN_TASK, DOCS / "extending.md")
-
-
-@pytest.mark.parametrize("page", titled(p for p in WITH_CODE if p not in OWN_TESTS))
-@pytest.mark.learning
-def test_blocks_of_a_page_run(page, monkeypatch, tmp_path):
-    hurry(monkeypatch)
-    run_page(page, tmp_path, monkeypatch)
 
 
 @pytest.mark.learning
@@ -119,6 +105,28 @@ def test_the_quick_start_shows_what_it_says(monkeypatch, tmp_path):
     trusted = names["agent"].belief.weights_of(names["states"]).argmax(axis=1)
     assert [sources[i] for i in trusted] == ["slippery", "rough"]
     assert (tmp_path / "quickstart.png").read_bytes().startswith(b"\x89PNG")
+
+
+def by_task(page):
+    """Pages that train on the same task follow each other and share its programs."""
+    return '"cartpole"' not in page.read_text(), page
+
+
+OTHERS = sorted((p for p in WITH_CODE if p not in OWN_TESTS), key=by_task)
+
+
+@pytest.mark.parametrize("page", titled(OTHERS))
+@pytest.mark.learning
+def test_blocks_of_a_page_run(page, monkeypatch, tmp_path):
+    hurry(monkeypatch)
+    run_page(page, tmp_path, monkeypatch)
+
+
+@pytest.mark.learning
+def test_other_blocks_of_the_readme_run(monkeypatch):
+    hurry(monkeypatch)
+    for block in README[3:]:
+        exec(block, {})
 
 
 @pytest.mark.learning

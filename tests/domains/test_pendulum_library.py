@@ -13,12 +13,15 @@ from policymix.sources.policies import policy_of
 from policymix.training.check import check_task
 from policymix.training.task import load_task, prepare
 
-TASK = prepare(load_task("pendulum"))
+
+@pytest.fixture(scope="module")
+def task():
+    return prepare(load_task("pendulum"))
 
 
-def test_sources_hold_the_rod_up_at_home_and_miss_it_abroad():
-    domain = TASK.domain
-    for source in TASK.sources.sources:
+def test_sources_hold_the_rod_up_at_home_and_miss_it_abroad(task):
+    domain = task.domain
+    for source in task.sources.sources:
         policy = policy_of(source.policy, domain.spec().action)
         home = score_of(domain, domain.family().variant(source.name), policy, 20, 10)
         abroad = score_of(domain, domain.target, policy, 20, 10)
@@ -26,16 +29,16 @@ def test_sources_hold_the_rod_up_at_home_and_miss_it_abroad():
         assert abroad < home - 150.0
 
 
-def test_the_right_source_is_that_of_the_side():
-    assert TASK.right_source is not None
+def test_the_right_source_is_that_of_the_side(task):
+    assert task.right_source is not None
     for angle, place in ((0.5, 0), (-0.5, 1)):
         obs = observed(jnp.array(angle), jnp.zeros(()))
-        assert TASK.right_source(obs) == place
+        assert task.right_source(obs) == place
     assert states().shape == (33, 64, 1, 3)
 
 
-def test_the_library_is_sound():
-    assert all(finding.sound for finding in check_task(TASK))
+def test_the_library_is_sound(task):
+    assert all(finding.sound for finding in check_task(task))
 
 
 @pytest.mark.parametrize("source", [None, "west"])

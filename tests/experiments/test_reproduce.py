@@ -22,6 +22,7 @@ from policymix.experiments.runner import run_methods as run
 from policymix.reports.report import make_report
 from policymix.storage.runs import FACTS, ROWS, find_runs, read_run
 
+from support.drafts import draw_drafts
 from support.probes import MIXED
 from support.small import SETTINGS, SMALL
 
@@ -52,6 +53,11 @@ def done(tmp_path_factory):
 def out(done, tmp_path):
     """A copy to change."""
     return shutil.copytree(done, tmp_path / "results [old]")
+
+
+@pytest.fixture
+def drafts(monkeypatch):
+    draw_drafts(monkeypatch)
 
 
 def command(monkeypatch, capsys, *arguments):
@@ -139,7 +145,7 @@ def test_an_interrupt_tells_how_to_go_on(out):
     assert [path.name for path in (out / "probe").iterdir()] == ["scratch"]
 
 
-def test_a_report_has_a_page_a_table_and_figures(out):
+def test_a_report_has_a_page_a_table_and_figures_and_is_made_again_alike(out):
     rows = everything(out)
     told = io.StringIO()
     page = make_report(out, Terminal(file=told))
@@ -164,22 +170,22 @@ def test_a_report_has_a_page_a_table_and_figures(out):
     for name, content in drawn.items():
         assert content.startswith(kinds[name[-3:]])
     assert rows.items() <= everything(out).items()
+    written = table_of(out)
+    again = make_report(out, Terminal(quiet=True)).read_text("utf-8")
+    assert timeless(again) == timeless(text)
+    assert table_of(out) == written
+    assert {p.name: p.read_bytes() for p in (out / "figures").iterdir()} == drawn
+
+
+def timeless(page):
+    return re.sub(r"\d+-\d+-\d+ \d+:\d+ UTC", "", page)
 
 
 def table_of(out):
     return (out / "summary.csv").read_bytes()
 
 
-def test_a_second_report_is_the_same(out):
-    made = []
-    for _ in range(2):
-        page = make_report(out, Terminal(quiet=True)).read_text("utf-8")
-        timeless = re.sub(r"\d+-\d+-\d+ \d+:\d+ UTC", "", page)
-        figures = sorted(path.read_bytes() for path in (out / "figures").iterdir())
-        made.append((timeless, table_of(out), figures))
-    assert made[0] == made[1]
-
-
+@pytest.mark.usefixtures("drafts")
 def test_what_a_killed_process_left_is_not_reported(out):
     make_report(out, Terminal(quiet=True))
     table = table_of(out)
@@ -192,6 +198,7 @@ def test_what_a_killed_process_left_is_not_reported(out):
     assert table_of(out) == table
 
 
+@pytest.mark.usefixtures("drafts")
 def test_part_of_an_experiment_can_be_reported(out):
     shutil.rmtree(out / "probe" / "scratch")
     shutil.rmtree(out / "probe" / "scratch-reuse-0.5")
@@ -219,6 +226,7 @@ def test_a_run_that_was_stopped_before_its_first_test_is_not_reported(tmp_path):
         make_report(tmp_path / "early", Terminal(quiet=True))
 
 
+@pytest.mark.usefixtures("drafts")
 def test_a_run_that_was_interrupted_is_reported_as_such(tmp_path):
     def begin(name, steps, figure):
         def advance(taken, value):
@@ -281,6 +289,7 @@ def start(out):
     )
 
 
+@pytest.mark.usefixtures("drafts")
 def test_a_killed_process_loses_and_repeats_nothing(done, tmp_path):
     out = tmp_path / "results"
     first = out / "probe" / "scratch"

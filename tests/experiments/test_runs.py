@@ -16,10 +16,12 @@ from policymix.training.run import TrainingRun, TrialError
 
 from support.probes import MIXED, QUICK
 
+pytestmark = pytest.mark.learning
+
 SETTINGS = replace(QUICK, steps=200)
 
 
-def go(out, methods=("mars", "scratch"), seed=5):
+def go(out, methods=("phi1", "scratch"), seed=5):
     return run(MIXED, methods, SETTINGS, seed, 2, out, silent)
 
 
@@ -29,15 +31,22 @@ def read(out):
     return rows, json.loads((out / FACTS).read_text())
 
 
-def test_every_evaluation_of_every_trial_has_a_row(tmp_path):
-    returned = go(tmp_path / "out")
-    (header, *rows), facts = read(tmp_path / "out")
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A folder of two methods, and the rows that were returned."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    return out, go(out)
+
+
+def test_every_evaluation_of_every_trial_has_a_row(whole):
+    out, returned = whole
+    (header, *rows), facts = read(out)
     columns = "domain,method,trial,seed,step,score,alone,training"
     assert ",".join(header) == HEADER == columns
     keys = [(method, int(trial), int(step)) for _, method, trial, _, step, *_ in rows]
     assert sorted(keys) == sorted(
         (method, trial, step)
-        for method in ("mars", "scratch")
+        for method in ("phi1", "scratch")
         for trial in (0, 1)
         for step in (0, 100, 200)
     )
@@ -48,15 +57,14 @@ def test_every_evaluation_of_every_trial_has_a_row(tmp_path):
     np.testing.assert_array_equal(told, [row.training for row in returned])
     assert facts["status"] == "finished"
     assert facts["settings"]["scale"] == SETTINGS.scale
-    assert set(facts["wall_seconds"]) == {"mars", "scratch"}
+    assert set(facts["wall_seconds"]) == {"phi1", "scratch"}
     assert all(len(digest) == 64 for digest in facts["sources"].values())
     assert facts["versions"]["jax"]
 
 
-def test_the_same_seed_gives_the_same_bytes(tmp_path):
-    for name in ("one", "two"):
-        go(tmp_path / name)
-    one, two = ((tmp_path / name / ROWS).read_bytes() for name in ("one", "two"))
+def test_the_same_seed_gives_the_same_bytes(whole, tmp_path):
+    go(tmp_path / "again")
+    one, two = ((out / ROWS).read_bytes() for out in (whole[0], tmp_path / "again"))
     assert one == two
 
 
@@ -105,40 +113,38 @@ def test_what_was_reached_survives(tmp_path, monkeypatch, stop, status):
     with pytest.raises(type(stop)):
         go(tmp_path / "out")
     (_, *rows), facts = read(tmp_path / "out")
-    reached = [("mars", step) for step in (0, 0, 100, 100, 200, 200)]
+    reached = [("phi1", step) for step in (0, 0, 100, 100, 200, 200)]
     assert [(row[1], int(row[4])) for row in rows] == [*reached, *[("scratch", 0)] * 2]
     assert facts["status"] == status
-    assert list(facts["wall_seconds"]) == ["mars"]
+    assert list(facts["wall_seconds"]) == ["phi1"]
     kept = sorted(p.name for p in (tmp_path / "out").iterdir())
     assert kept == [GOING_ON, ROWS, FACTS]
 
 
 def test_a_run_that_was_killed_goes_on_and_ends_as_if_nothing_had_been(
-    tmp_path, monkeypatch
+    whole, tmp_path, monkeypatch
 ):
-    whole, out = tmp_path / "whole", tmp_path / "out"
-    go(whole)
+    out = tmp_path / "out"
     with monkeypatch.context() as patch:
-        breaking(patch, "mars", 100, SystemExit())
+        breaking(patch, "phi1", 100, SystemExit())
         with pytest.raises(SystemExit):
             go(out)
     (_, *rows), facts = read(out)
     assert [int(row[4]) for row in rows] == [0, 0, 100, 100]
     assert facts["status"] == "running"
     with pytest.raises(FileFormatError, match=r"run\.json: methods: .* would have"):
-        go(out, ("mars",))
+        go(out, ("phi1",))
     with monkeypatch.context() as patch:
         breaking(patch, "scratch", 100, SystemExit())
         with pytest.raises(SystemExit):
             go(out)
     go(out)
-    assert (out / ROWS).read_bytes() == (whole / ROWS).read_bytes()
+    assert (out / ROWS).read_bytes() == (whole[0] / ROWS).read_bytes()
     assert sorted(p.name for p in out.iterdir()) == [ROWS, FACTS]
     with pytest.raises(PolicymixError, match="exists already"):
         go(out)
 
 
-def test_no_row_depends_on_the_other_methods(tmp_path):
+def test_no_row_depends_on_the_other_methods(whole, tmp_path):
     alone = go(tmp_path / "alone", ("scratch",))
-    both = go(tmp_path / "both")
-    assert alone == [row for row in both if row.method == "scratch"]
+    assert alone == [row for row in whole[1] if row.method == "scratch"]

@@ -23,6 +23,7 @@ BELIEVED["hint"] = IMAGE
 def curve(name, kind, level, hidden=False, alone=None):
     return {
         "name": name,
+        "means": IMAGE,
         "kind": kind,
         "colour": "#d55e00",
         "dash": "6 3",
@@ -30,7 +31,6 @@ def curve(name, kind, level, hidden=False, alone=None):
         "steps": STEPS,
         **bands(level),
         "alone": alone,
-        "means": f"what it does: {IMAGE}",
     }
 
 
@@ -112,7 +112,7 @@ def domain(name, belief):
     return {
         "name": name,
         "title": f"Transfer-{name}",
-        "about": f"What is to be done: {SCRIPT}",
+        "about": IMAGE,
         "measure": "steps to goal",
         "better": "lower",
         "trials": 20,

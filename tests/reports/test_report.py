@@ -377,8 +377,9 @@ def quiet(place):
     return Page(report(place, "policymix report", lambda what: None))
 
 
-def test_a_run_of_several_methods_has_a_report(tmp_path):
+def test_a_run_of_several_methods_has_a_report(tmp_path, monkeypatch):
     """No sweep, no look at a mixture, ten trials: nothing of these is on the page."""
+    draw_drafts(monkeypatch)
     place = write_run(
         tmp_path / "run", "cartpole", {"mars": spread(80), "scratch": spread(50)}
     )
@@ -438,7 +439,8 @@ def test_a_domain_of_your_own_has_a_report(tmp_path):
     assert all(row["paper"] == "–" for row in domain["settings"])
 
 
-def test_a_source_with_a_hostile_name_is_text(tmp_path):
+def test_a_source_with_a_hostile_name_is_text(tmp_path, monkeypatch):
+    draw_drafts(monkeypatch)
     names = (SCRIPT, '"><img src=x onerror=alert(2)>', "land")
     write_domain(
         *(tmp_path, "lander", {"mars": spread(80), "scratch": spread(50)}),

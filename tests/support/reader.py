@@ -1,8 +1,8 @@
 """A reader in a hurry: runs what a page or an example shows, with a small budget.
 
-Nothing is left out and nothing is replaced; only numbers of samples, trials and
-updates are lowered, on their way into the public functions that take them. What pages
-say of their figures is stated by tests of its own.
+Nothing is left out and nothing is replaced; only numbers of samples, trials, updates,
+epochs and test episodes are lowered, on their way into the public functions that take
+them. What pages say of their figures is stated by tests of its own.
 """
 
 import re
@@ -12,8 +12,11 @@ import textwrap
 from dataclasses import replace
 
 import policymix as pm
+from policymix.environments.domain import Domain
 
-STEPS, TRIALS, UPDATES = 500, 2, 1_000
+STEPS, OWN_STEPS, TRIALS, UPDATES = 500, 200, 2, 1_000
+FEW = replace(pm.DEFAULTS, evaluation_episodes=1, final_episodes=1, epochs=1)
+"""For targets of the reader's own; others keep theirs, and so share their programs."""
 PYTHON = re.compile(r"^( *)```python\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 
 
@@ -21,16 +24,19 @@ def hurry(monkeypatch, most=STEPS):
     """Lower the budgets of training and fitting."""
     train = pm.train
 
-    def briefly(*task_and_method, steps=None, trials=1, **more):
-        few = {"steps": min(steps or most, most), "trials": min(trials, TRIALS)}
-        return train(*task_and_method, **few, **more)
+    def briefly(task, *method, steps=None, trials=1, settings=None, **more):
+        own = not isinstance(task, str) and not isinstance(task.target, Domain)
+        if own and settings is None:
+            settings = FEW
+        enough = min(most, OWN_STEPS) if own else most
+        few = {"steps": min(steps or enough, enough), "trials": min(trials, TRIALS)}
+        return train(task, *method, settings=settings, **few, **more)
 
     compare = pm.compare
 
     def shortly(task, *methods, steps=most, trials=1, **more):
         del trials
-        tests = {"evaluate_every": 100, "evaluation_episodes": 1, "final_episodes": 1}
-        few = replace(pm.DEFAULTS, steps=min(steps, most), **tests)
+        few = replace(FEW, steps=min(steps, most), evaluate_every=100)
         return compare(task, *methods, trials=1, settings=few, **more)
 
     def roughly(fit):

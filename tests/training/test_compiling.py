@@ -14,7 +14,16 @@ from policymix.training.train import train
 from support.own_probes import Line
 from support.probes import MIXED, QUICK, on_host
 
+pytestmark = pytest.mark.learning
+
 EVENT = "/jax/core/compile/backend_compile_duration"
+SMALL = pm.Settings(
+    layers=(8,),
+    mixture_layers=(8,),
+    epochs=1,
+    evaluation_episodes=1,
+    final_episodes=1,
+)
 compiled = []
 
 
@@ -48,10 +57,9 @@ def test_an_equal_call_on_a_domain_compiles_nothing(method):
 
 
 def test_a_domain_that_is_loaded_again_compiles_nothing():
-    settings = pm.Settings(layers=(8,), mixture_layers=(8,), evaluation_episodes=1)
-    brief("cartpole", settings=settings)
-    assert programs(lambda: brief("cartpole", settings=settings)) == 0
-    assert programs(lambda: brief("cartpole", settings=settings, seed=5)) == 0
+    brief("cartpole", settings=SMALL)
+    assert programs(lambda: brief("cartpole", settings=SMALL)) == 0
+    assert programs(lambda: brief("cartpole", settings=SMALL, seed=5)) == 0
 
 
 def test_an_equal_call_on_an_environment_compiles_nothing():
@@ -74,17 +82,14 @@ def own_task(policy=homeward):
 
 
 def test_equal_calls_with_the_same_python_functions_compile_nothing():
-    settings = pm.Settings(layers=(8,), mixture_layers=(8,), evaluation_episodes=1)
     task = prepare(own_task())
-    brief(task, settings=settings)
-    assert programs(lambda: brief(task, settings=settings)) == 0
+    brief(task, settings=SMALL)
+    assert programs(lambda: brief(task, settings=SMALL)) == 0
 
 
 def test_other_python_functions_in_another_task_compile_no_program_of_the_loop():
-    settings = pm.Settings(layers=(8,), mixture_layers=(8,), evaluation_episodes=1)
-
     def train_on(policy):
-        brief(prepare(own_task(policy)), settings=settings)
+        brief(prepare(own_task(policy)), settings=SMALL)
 
     def prepare_alone(policy):
         prepare(own_task(policy))

@@ -37,7 +37,7 @@ clean:
 	touch $@
 
 .venv/installed-dev: .venv/installed
-	$(PIP) --editable '.[dev,docs,box2d,sb3,mujoco,minari,tensorboard]'
+	$(PIP) --editable '.[dev,docs,box2d,sb3,mujoco,mjx,minari,tensorboard]'
 	touch $@
 
 .venv/installed-docs: .venv/installed

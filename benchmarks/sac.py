@@ -1,7 +1,10 @@
-"""SAC without transfer beside Stable-Baselines3's, on Pendulum-v1 at equal settings.
+"""SAC without transfer beside Stable-Baselines3's, at equal settings.
 
     python benchmarks/sac.py curves --seeds 5 --samples 6000 --out curves.csv
+    python benchmarks/sac.py curves --world HalfCheetah-v5 --samples 4000 --tests 4 \\
+        --episodes 2 --out curves.csv
     python benchmarks/sac.py speed --trials 5 --seconds 5 --out figures
+    python benchmarks/sac.py speed --world HalfCheetah-v5
     python benchmarks/sac.py work --trials 5 --size large
 
 Curves are greedy returns after so many samples; both learners have the same networks,
@@ -36,35 +39,45 @@ from policymix.core.encoders import Identity
 from policymix.core.progress import Begin
 from policymix.core.settings import Settings
 from policymix.domains.pendulum.experiment import SETTINGS
-from policymix.domains.pendulum.task import Moves, Pendulum
+from policymix.domains.pendulum.task import Pendulum
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
 from policymix.training.task import TransferTask
 from policymix.training.train import train
 
-WORLD = "Pendulum-v1"
+PENDULUM = "Pendulum-v1"
+"""Also written in JAX."""
 CHUNK = 100
 """Steps of Stable-Baselines3 between looks at the clock."""
 LARGE = {"layers": (256, 256), "batch": 256, "learning_rate": 3e-4, "discount": 0.99}
 """The defaults of Stable-Baselines3."""
 TITLES = {
-    "small": "Pendulum, two layers of 64, batches of 64",
-    "large": "Pendulum, two layers of 256, batches of 256",
+    "small": "two layers of 64, batches of 64",
+    "large": "two layers of 256, batches of 256",
 }
 app = cyclopts.App(help=__doc__)
 
 
 def task_on(target: Any) -> TransferTask:
     """A task that has a source, since every task has; `scratch` does not ask it."""
-    idle = SourceTask("idle", lambda obs: jnp.zeros(1), Moves(Pendulum()))
+    size = 1
+    if isinstance(target, str):
+        (size,) = gymnasium.make(target).action_space.shape or ()
+    idle = SourceTask("idle", lambda obs: jnp.zeros(size), lambda obs, action: obs)
     return TransferTask(target, SourceLibrary([idle], encoder=Identity()))
+
+
+def targets_in(world: str) -> dict[str, Any]:
+    """The world of that name, and the same in JAX if it is written there."""
+    in_jax = {"pendulum in JAX": Pendulum()} if world == PENDULUM else {}
+    return {**in_jax, world: world}
 
 
 def settings_of(size: str) -> Settings:
     return SETTINGS if size == "small" else replace(SETTINGS, **LARGE)
 
 
-def their_sac(settings: Settings, seed: int) -> Any:
+def their_sac(world: str, settings: Settings, seed: int) -> Any:
     import torch
     from stable_baselines3 import SAC
     from stable_baselines3.common.logger import Logger
@@ -73,7 +86,7 @@ def their_sac(settings: Settings, seed: int) -> Any:
     assert settings.layers is not None
     model = SAC(
         "MlpPolicy",
-        WORLD,
+        world,
         learning_rate=settings.learning_rate,
         buffer_size=settings.capacity,
         learning_starts=1,
@@ -88,9 +101,9 @@ def their_sac(settings: Settings, seed: int) -> Any:
     return model
 
 
-def tested(model: Any, episodes: int, seed: int) -> float:
+def tested(model: Any, world: str, episodes: int, seed: int) -> float:
     """The mean return of greedy episodes."""
-    env, totals = gymnasium.make(WORLD), []
+    env, totals = gymnasium.make(world), []
     for episode in range(episodes):
         obs, _ = env.reset(seed=seed + episode)
         total, over = 0.0, False
@@ -104,22 +117,34 @@ def tested(model: Any, episodes: int, seed: int) -> float:
 
 @app.command
 def curves(
-    *, seeds: int = 5, samples: int = 6_000, size: str = "small", out: Path
+    *,
+    world: str = PENDULUM,
+    seeds: int = 5,
+    samples: int = 6_000,
+    tests: int = 6,
+    episodes: int = 10,
+    size: str = "small",
+    out: Path,
 ) -> None:
     """Learning curves of both, one row for each test."""
-    every, episodes = samples // 6, 10
+    every = samples // tests
     settings = replace(
-        settings_of(size), steps=samples, evaluate_every=every, final_episodes=episodes
+        settings_of(size),
+        steps=samples,
+        evaluate_every=every,
+        evaluation_episodes=episodes,
+        final_episodes=episodes,
     )
     rows: list[tuple[str, int, int, float]] = []
-    ours = train(task_on(WORLD), "scratch", settings=settings, trials=seeds)
+    ours = train(task_on(world), "scratch", settings=settings, trials=seeds)
     rows += [("policymix", row.seed, row.step, row.score) for row in ours.rows]
     for seed in range(seeds):
-        model = their_sac(settings, seed)
-        rows.append(("sb3", seed, 0, tested(model, episodes, 10_000)))
+        model = their_sac(world, settings, seed)
+        rows.append(("sb3", seed, 0, tested(model, world, episodes, 10_000)))
         for step in range(every, samples + 1, every):
             model.learn(every, reset_num_timesteps=False, log_interval=10**9)
-            rows.append(("sb3", seed, step, tested(model, episodes, 10_000 + step)))
+            score = tested(model, world, episodes, 10_000 + step)
+            rows.append(("sb3", seed, step, score))
     with out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(("library", "seed", "step", "score"))
@@ -131,8 +156,8 @@ def curves(
             print(f"{name:9} {step:6} mean {np.mean(found):7.1f}  each {each}")
 
 
-def their_chunks(settings: Settings) -> Chunk:
-    model = their_sac(settings, 0)
+def their_chunks(world: str, settings: Settings) -> Chunk:
+    model = their_sac(world, settings, 0)
 
     def chunk() -> int:
         model.learn(CHUNK, reset_num_timesteps=False, log_interval=10**9)
@@ -144,6 +169,7 @@ def their_chunks(settings: Settings) -> Chunk:
 @app.command
 def speed(
     *,
+    world: str = PENDULUM,
     trials: int = 5,
     seconds: float = 5.0,
     size: str = "small",
@@ -151,14 +177,12 @@ def speed(
 ) -> None:
     """Samples a second in training, against one run of Stable-Baselines3."""
     settings = replace(settings_of(size), evaluate_every=CHUNK, refresh_every=CHUNK)
-    theirs = f"SB3, {WORLD}, 1 thread"
+    theirs = f"SB3, {world}, 1 thread"
     contestants: dict[str, Chunk] = {}
-    for (world, target), count in product(
-        (("in JAX", Pendulum()), (WORLD, WORLD)), (trials, 1)
-    ):
-        name = f"policymix, pendulum {world}, {count} trial" + "s" * (count > 1)
+    for (place, target), count in product(targets_in(world).items(), (trials, 1)):
+        name = f"policymix, {place}, {count} trial" + "s" * (count > 1)
         contestants[name] = our_chunks(task_on(target), "scratch", count, settings)
-    contestants[theirs] = their_chunks(settings)
+    contestants[theirs] = their_chunks(world, settings)
 
     def measured(begin: Begin) -> dict[str, Rows]:
         advance = begin(size, ROUNDS * len(contestants), "samples/s")
@@ -168,23 +192,23 @@ def speed(
 
 
 @app.command
-def work(*, trials: int = 5, size: str = "small", chunks: int = 4) -> None:
+def work(
+    *, world: str = PENDULUM, trials: int = 5, size: str = "small", chunks: int = 4
+) -> None:
     """Samples a processor-second in training, those of all threads counted."""
     settings = replace(settings_of(size), evaluate_every=CHUNK, refresh_every=CHUNK)
     contestants = {
-        f"policymix, in JAX, {trials} trials": our_chunks(
-            task_on(Pendulum()), "scratch", trials, settings
-        ),
-        f"policymix, {WORLD}, {trials} trials": our_chunks(
-            task_on(WORLD), "scratch", trials, settings
-        ),
-        f"SB3, {WORLD}": their_chunks(settings),
+        f"policymix, {place}, {trials} trials": our_chunks(
+            task_on(target), "scratch", trials, settings
+        )
+        for place, target in targets_in(world).items()
     }
+    contestants[f"SB3, {world}"] = their_chunks(world, settings)
     for name, chunk in contestants.items():
         warm_up(chunk)
         started = time.process_time()
         samples = sum(chunk() for _ in range(chunks))
-        print(f"{name:32} {samples / (time.process_time() - started):8.1f}")
+        print(f"{name:36} {samples / (time.process_time() - started):8.1f}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from cyclopts import App, Parameter
 from ray.cluster_utils import Cluster
 
 from policymix.core.progress import silent
-from policymix.experiments.blocks import run_on
+from policymix.experiments.blocks import Blockwise, run_on
 from policymix.experiments.executors import Ray
 from policymix.experiments.plans import Experiment, plan
 from policymix.experiments.runner import Wanted, run_here
@@ -91,7 +91,7 @@ def main(
             threading.Timer(kill, cluster.remove_node, [second, False]).start()
         started = time.perf_counter()
         wanted = wanted_in(experiment, parts, there)
-        run_on(executor, wanted, True, block, lambda *told: done.append(told))
+        run_on(Blockwise(executor, block), wanted, lambda *told: done.append(told))
         seconds = time.perf_counter() - started
         nodes = sum(node["Alive"] for node in ray.nodes())
         ray.shutdown()

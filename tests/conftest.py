@@ -12,13 +12,16 @@ import resource
 import shutil
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 os.environ.setdefault(
     "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false "
-    "--xla_llvm_disable_expensive_passes=true "
-    "--xla_cpu_parallel_codegen_split_count=1",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+    "--xla_cpu_parallel_codegen_split_count=1"
+    # JAX 0.11 and later end at the sight of this one.
+    + " --xla_cpu_use_fusion_emitters=false"
+    * version("jax").startswith(("0.8.", "0.9.", "0.10.")),
 )
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # a worker is one of two
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"

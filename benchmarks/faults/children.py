@@ -21,7 +21,7 @@ def fork(act, place=None):
     """Start a process that does one thing; its number.
 
     Args:
-        act: gives its exit status; None stands for 0.
+        act: gives its exit status; whatever is no number stands for 0.
         place: a folder for what it says; None leaves its streams alone.
     """
     sys.stdout.flush()
@@ -35,7 +35,8 @@ def fork(act, place=None):
         os.setpgid(0, 0)
         if place is not None:
             streams_to(place / SAID)
-        status = act() or 0
+        told = act()
+        status = told if isinstance(told, int) else 0
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()

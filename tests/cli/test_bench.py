@@ -58,7 +58,7 @@ def test_a_library_is_widened_by_repetition():
     from policymix.training.task import load_task
 
     task = load_task(EXAMPLE)
-    wide = bench._widen(task, 5)
+    wide = bench.widen(task, 5)
     assert wide.sources.names[3] == f"{task.sources.names[0]}-3"
     assert len(set(wide.sources.names)) == 5
 

@@ -9,12 +9,18 @@ import pytest
 from policymix.core.errors import PolicymixError
 from policymix.core.progress import silent
 from policymix.experiments import blocks
-from policymix.experiments.blocks import Block, run_block, run_on
+from policymix.experiments.blocks import Block, Blockwise, run_block, run_on
 from policymix.experiments.executors import Processes, open_executor
 from policymix.experiments.plans import Experiment, Part
-from policymix.experiments.runner import Wanted, run_here
+from policymix.experiments.run_blocks import run_methods_on
+from policymix.experiments.runner import Wanted, run_here, run_methods
 from policymix.experiments.snapshots import reference
-from policymix.storage.runs import FACTS
+from policymix.experiments.visited import watch_visited
+from policymix.reports.compare import compare
+from policymix.storage.places import GOING_ON
+from policymix.storage.runs import FACTS, ROWS, files_of
+from policymix.training import source_library
+from policymix.training.loop import lanes_of
 
 from support.probes import MIXED, QUICK
 
@@ -40,21 +46,22 @@ class Here:
         self.deaths, self.error, self.begun = dict(deaths or {}), error, []
 
     def submit(self, function, /, *arguments):
-        (block,) = arguments
-        self.begun.append((block.part.name, block.first))
+        first = getattr(arguments[0], "first", 0)
+        self.begun.append(arguments[:1])
         answer = Future()
-        if self.deaths.get(block.first, 0) > 0:
-            self.deaths[block.first] -= 1
+        if self.deaths.get(first, 0) > 0:
+            self.deaths[first] -= 1
             answer.set_exception(self.error("the node is gone"))
         else:
-            answer.set_result(function(block))
+            answer.set_result(function(*arguments))
         return answer
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     """Workers find the small experiment under its name."""
-    monkeypatch.setattr(blocks, "planned", lambda *_: (SMALL, reference(SMALL.task)))
+    monkeypatch.setattr(blocks, "task_at", lambda *_: SMALL.task)
+    monkeypatch.setattr(blocks, "reference_at", lambda *_: reference(SMALL.task))
 
 
 def wanted_in(out):
@@ -80,31 +87,32 @@ def files_in(out):
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_blocks_of_any_size_are_the_files_of_one_piece(here, tmp_path, size):
     told = []
-    run_on(Here(), wanted_in(tmp_path), False, size, lambda w, b, m: told.append(b))
+    run_on(Blockwise(Here(), size), wanted_in(tmp_path), lambda w, b, m: told.append(b))
     assert files_in(tmp_path) == here
     assert sum(block.trials for block in told) == 2 * SMALL.trials
 
 
 def test_a_block_whose_worker_is_lost_runs_again_and_nothing_twice(here, tmp_path):
     executor = Here({2: 2})
-    run_on(executor, wanted_in(tmp_path), False, 2, lambda *_: None)
+    run_on(Blockwise(executor, 2), wanted_in(tmp_path), lambda *_: None)
     assert files_in(tmp_path) == here
-    assert len(executor.begun) == len(set(executor.begun)) + 2
+    tried = [(block.part.name, block.first) for (block,) in executor.begun]
+    assert len(tried) == len(set(tried)) + 2
 
 
 def test_what_is_lost_again_and_again_is_named_and_the_rest_is_kept(tmp_path):
     executor, wanted = Here({2: 3}), wanted_in(tmp_path)
     with pytest.raises(
-        PolicymixError, match=r"1 of 2 parts (.|\n)* trials 2 to 2 were begun 3"
+        PolicymixError, match=r"1 of 2 parts (.|\n)* trials 2 to 2: begun 3 times"
     ):
-        run_on(executor, wanted, False, 2, lambda *_: None)
+        run_on(Blockwise(executor, 2), wanted, lambda *_: None)
     assert [each.out.exists() for each in wanted].count(True) == 1
 
 
 def test_a_mistake_of_the_trial_itself_is_not_tried_again(tmp_path):
     executor = Here({0: 9}, error=PolicymixError)
     with pytest.raises(PolicymixError, match="the node is gone"):
-        run_on(executor, wanted_in(tmp_path)[:1], False, 5, lambda *_: None)
+        run_on(Blockwise(executor), wanted_in(tmp_path)[:1], lambda *_: None)
     assert len(executor.begun) == 1
 
 
@@ -117,9 +125,9 @@ def test_a_worker_tells_what_is_wrong_in_a_sentence_that_can_travel(monkeypatch)
 
         return FileFormatError("place", "field", "it is odd", "Mend it")
 
-    monkeypatch.setattr(blocks, "planned", fail)
+    monkeypatch.setattr(blocks, "task_at", fail)
     with pytest.raises(PolicymixError, match="place: field: it is odd") as caught:
-        run_block(Block("maze", False, 0, Part("mars"), 0, 1))
+        run_block(Block("maze", SETTINGS, Part("mars"), 0, 0, trials=1, lanes=1))
     assert type(caught.value) is PolicymixError
 
 
@@ -141,3 +149,53 @@ def test_an_executor_that_is_not_there_is_named():
         open_executor("slurm"),
     ):
         pass
+
+
+def test_a_run_in_blocks_is_the_run_and_goes_on_with_or_without_workers(tmp_path):
+    methods = [part.method for part in SMALL.parts]
+    numbers = (methods, SETTINGS, SMALL.seed, SMALL.trials)
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    expected = run_methods(TASK, *numbers, whole, silent)
+    lost = Blockwise(Here({2: 6}), 2)
+    with pytest.raises(PolicymixError, match="2 of 2 parts could not be run"):
+        run_methods_on(lost, TASK, *numbers, out, silent)
+    once = Here({0: 3})
+    with pytest.raises(PolicymixError, match="1 of 2 parts could not be run"):
+        run_methods_on(Blockwise(once, 2), TASK, *numbers, out, silent)
+    kept = (out / ROWS).read_bytes()
+    assert kept.count(b"\n") == 1 + len(expected) // 2
+    run_methods(TASK, *numbers, out, silent)
+    assert (out / ROWS).read_bytes() == (whole / ROWS).read_bytes()
+    assert not (out / GOING_ON).exists()
+
+
+def test_looks_at_visited_states_are_those_of_one_piece(tmp_path):
+    """The first block says in which states the mixtures of the others are looked at."""
+    found, part = [], SMALL.parts[1]
+    wanted = Wanted(SMALL, part, tmp_path, look="visited")
+    blockwise = Blockwise(Here(), 2)
+    run_on(blockwise, [wanted], lambda *_: None, lambda w, made, _: found.append(made))
+    whole = watch_visited(SMALL, part, silent, lanes=lanes_of(SMALL.trials))
+    assert found[0].files() == whole.files()
+    assert files_of({}, found[0].rows) == files_of({}, whole.rows)
+    assert whole.arrays["trust"].shape[1] == SMALL.trials
+
+
+def test_each_source_is_trained_by_a_worker_and_again_if_that_is_lost(monkeypatch):
+    known = {source.name: source for source in MIXED.sources.sources}
+
+    def train(domain, name, seed):
+        return known[name], {"own_score": float(seed), "domain": domain}
+
+    monkeypatch.setattr(source_library, "trained_source", train)
+    executor, seeds = Here({0: 2}), {name: 7 + i for i, name in enumerate(known)}
+    found = source_library.train_all_on(executor, "maze", seeds, silent)
+    assert [source.name for source, _ in found] == list(known)
+    assert [facts["own_score"] for _, facts in found] == list(seeds.values())
+    assert len(executor.begun) == len(known) + 2
+
+
+def test_a_task_in_memory_is_not_sent(tmp_path):
+    with pytest.raises(PolicymixError, match="give its place: a domain"):
+        compare(TASK, out=tmp_path / "out", executor=Here())
+    assert not (tmp_path / "out").exists()

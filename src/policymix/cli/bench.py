@@ -103,7 +103,7 @@ def sources(
     """What more sources cost, against the smallest number of them."""
     from policymix.training.task import load_task
 
-    tasks = [_widen(load_task(EXAMPLE), count) for count in counts]
+    tasks = [widen(load_task(EXAMPLE), count) for count in counts]
     methods, rows = ("mars", "phi1"), []
     advance = begin("sources", ROUNDS * len(methods) * len(counts), "samples/s")
     for method in methods:
@@ -116,7 +116,7 @@ def sources(
     return rows
 
 
-def _widen(task: Any, count: int) -> Any:
+def widen(task: Any, count: int) -> Any:
     """The task with its sources repeated under new names."""
     from policymix.sources.experts import SourceTask
     from policymix.sources.library import SourceLibrary

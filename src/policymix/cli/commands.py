@@ -20,7 +20,6 @@ from policymix.cli.values import (
     AnyTask,
     Counts,
     Domain,
-    Executor,
     Folder,
     NewFolder,
     Parts,
@@ -30,6 +29,7 @@ from policymix.cli.values import (
     Several,
     Unsaid,
 )
+from policymix.cli.where import HERE, Where
 from policymix.environments.registry import EVERYTHING, EXAMPLE, GROUPS, domain_names
 
 EXAMPLES: dict[str, tuple[str, ...]] = {}
@@ -113,7 +113,7 @@ def do_show(domain: Place, /):
 
 
 @command(f"policymix sources train {EXAMPLE} --out my-sources", of=sources)
-def do_train(domain: Domain, /, *, out: NewFolder, seed: Seed = 0):
+def do_train(domain: Domain, /, *, out: NewFolder, seed: Seed = 0, where: Where = HERE):
     """Train a domain's sources anew and write them to a folder.
 
     A source is a policy and a model of a task that resembles the target.
@@ -122,10 +122,12 @@ def do_train(domain: Domain, /, *, out: NewFolder, seed: Seed = 0):
         domain: Its name.
         out: Where to write, a folder that is not there yet.
         seed: Source i is trained with seed + i.
+        where: Who does the work.
     """
     from policymix.reports.printed import train_sources
 
-    train_sources(domain, out, seed)
+    with where.open() as executor:
+        train_sources(domain, out, seed, executor)
 
 
 @command(
@@ -151,6 +153,8 @@ def do_run(
     steps: Annotated[
         Positive | None, Parameter(metavar="INT", show_default=False)
     ] = None,
+    where: Where = HERE,
+    block: Positive = 5,
 ):
     """Compare methods on a domain and write every evaluation down.
 
@@ -164,10 +168,15 @@ def do_run(
         trials: Repetitions of each, run side by side.
         seed: Trial t has seed + t.
         steps: Samples of the target in each trial; by default the domain's.
+        where: Who does the work.
+        block: Trials that a worker does at a time, at most.
     """
-    from policymix.reports.running import run_and_print
+    with where.open() as found:
+        from policymix.experiments.blocks import Blockwise
+        from policymix.reports.running import run_and_print
 
-    run_and_print(domain, methods, trials, seed, steps, out)
+        blockwise = None if found is None else Blockwise(found, block, domain)
+        run_and_print(domain, methods, trials, seed, steps, out, blockwise)
 
 
 @command(
@@ -184,9 +193,7 @@ def do_reproduce(
     out: Folder,
     quick: Annotated[bool, Unsaid] = False,
     seed: Seed = 0,
-    executor: Annotated[Executor | None, Parameter(metavar="NAME"), Unsaid] = None,
-    workers: Annotated[Positive | None, Parameter(metavar="INT"), Unsaid] = None,
-    address: Annotated[str | None, Parameter(metavar="ADDRESS"), Unsaid] = None,
+    where: Where = HERE,
     block: Positive = 5,
 ):
     """Run whole experiments and report on every claim.
@@ -198,19 +205,16 @@ def do_reproduce(
         out: Where to write, a new folder or one to go on with.
         quick: Few trials, about two minutes for each domain.
         seed: Trial t has seed + t.
-        executor: Who runs blocks of trials: processes of this machine, or a cluster
-            of ray. By default part after part, all trials side by side.
-        workers: How many processes; by default as many as there are cores.
-        address: Of the cluster; auto finds one that runs on this machine.
-        block: Trials of a block, at most.
+        where: Who does the work.
+        block: Trials that a worker does at a time, at most.
     """
     from policymix.core.terminal import Terminal
-    from policymix.experiments.executors import open_executor
-    from policymix.experiments.reproduce import Blockwise, reproduce
+    from policymix.experiments.blocks import Blockwise
+    from policymix.experiments.reproduce import reproduce
     from policymix.reports.report import make_report
 
     console, whole = Terminal(), domain == EVERYTHING
-    with open_executor(executor, workers, address) as found:
+    with where.open() as found:
         blockwise = None if found is None else Blockwise(found, block)
         for group in GROUPS if whole else (domain,):
             place = out / group if whole else out

@@ -30,6 +30,6 @@ Several = Parameter(
 Part = Literal["speed", "sources", "capacities", "gpu-scale"]
 Parts = Annotated[tuple[Part, ...], Parameter(metavar="PART..."), Several]
 Counts = Annotated[tuple[Positive, ...], Parameter(metavar="INT..."), Several]
-Executor = Literal["processes", "ray"]
+ExecutorName = Literal["processes", "ray"]
 Unsaid = Parameter(show_default=False)
 """Of an option whose default needs no words."""

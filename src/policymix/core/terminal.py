@@ -65,7 +65,7 @@ class Steady:
 
     def __init__(self, stream: Any):
         self._stream = stream
-        with suppress(AttributeError, ValueError):
+        with suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="policymix")
 
     def write(self, text: str) -> int:

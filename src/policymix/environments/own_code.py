@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -48,6 +49,18 @@ def run_own_code(place: str, option: str = "--load ") -> ModuleType:
         ) from error
 
 
+def run_again(places: Iterable[str], task: str) -> None:
+    """In a worker: execute what its driver has, once.
+
+    Args:
+        places: what the driver has executed.
+        task: where the task is, whose own code is executed when it is loaded.
+    """
+    for place in places:
+        if place not in (*_RUN, code_of(task)):
+            run_own_code(place)
+
+
 def _file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.resolve().parent))
     spec = importlib.util.spec_from_file_location(f"own_{path.stem}", path)
@@ -65,6 +78,11 @@ def is_own_code(place: str) -> bool:
     return place.endswith(".py") or (bool(code) and name.isidentifier())
 
 
+def code_of(place: str) -> str:
+    """The file or the module of `my_task.py`, `my_task.py:name` or `module:name`."""
+    return place if place.endswith(".py") else place.rpartition(":")[0]
+
+
 def own_value(place: str, otherwise: str) -> Any:
     """What a user's own code defines; what is a plain function is called.
 
@@ -72,9 +90,8 @@ def own_value(place: str, otherwise: str) -> Any:
         place: `my_task.py`, `my_task.py:name` or `module:name`.
         otherwise: the name, where the place has none.
     """
-    code, name = (place, otherwise)
-    if not place.endswith(".py"):
-        code, _, name = place.rpartition(":")
+    code = code_of(place)
+    name = otherwise if code == place else place.rpartition(":")[2]
     module = run_own_code(code, "")
     if not hasattr(module, name):
         guess = did_you_mean(name, vars(module))

@@ -4,28 +4,22 @@ All methods of a folder have the same trials, so that they can be compared.
 """
 
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from policymix.beliefs.telling import Over
 from policymix.core.errors import FileFormatError
 from policymix.core.progress import Begin
-from policymix.core.seeds import seeds_from
+from policymix.experiments.blocks import Blockwise, move_bar, run_on
 from policymix.experiments.plans import Experiment, Part
-from policymix.experiments.runner import check_part, facts_of
-from policymix.experiments.snapshots import read_snapshots, reference, snapshot_facts
-from policymix.experiments.visited import (
-    Glance,
-    beliefs_seen,
-    glance_times,
-    trust_in,
-    view_facts,
-    visited_by,
-)
-from policymix.experiments.watched import Piece, joined, watch_part
+from policymix.experiments.runner import Wanted, check_part, facts_of
+from policymix.experiments.snapshots import reference
+from policymix.experiments.visited import view_facts, watch_visited
+from policymix.experiments.watched import Piece, joined, watch_part, watched_before
 from policymix.storage.folders import replace_folder, write_folder
-from policymix.storage.runs import FACTS, Curve, Row, files_of, read_facts, read_run
-from policymix.training.run import Pause, TrainingRun, carry_out
-from policymix.training.setup import build_setup
+from policymix.storage.runs import FACTS, files_of, read_facts
+from policymix.training.loop import lanes_of
 
 
 def trials_there(folder: Path) -> int:
@@ -66,76 +60,61 @@ def extend(
         begin: reports on the progress.
         over: by which numbers of an observation an own task's mixture is drawn.
     """
-    started, folder = time.perf_counter(), out / part.name
+    started, wanted = time.perf_counter(), lacking(experiment, part, out)
+    rest, lanes = wanted.experiment, wanted.lanes
+    if wanted.look == "study":
+        known = reference(rest.task)
+        new = watch_part(rest, part, known, begin, lanes=lanes)
+    else:
+        new = watch_visited(rest, part, begin, wanted.visited, lanes=lanes)
+    keep(experiment, over, wanted, new, time.perf_counter() - started)
+
+
+def extend_on(
+    blockwise: Blockwise,
+    experiment: Experiment,
+    parts: Sequence[Part],
+    out: Path,
+    begin: Begin,
+    over: Over = None,
+) -> None:
+    """The same for several methods, in blocks."""
+    wanted = [lacking(experiment, part, out) for part in parts]
+    finish = partial(keep, experiment, over)
+    run_on(blockwise, wanted, partial(move_bar, begin), finish)
+
+
+def lacking(experiment: Experiment, part: Part, out: Path) -> Wanted:
+    """The trials that a method's folder lacks of an experiment."""
+    folder = out / part.name
     found = trials_there(folder)
     old = watched_before(folder, part.method) if found else None
-    rest = experiment._replace(
-        seed=experiment.seed + found, trials=experiment.trials - found
+    return Wanted(
+        experiment._replace(
+            seed=experiment.seed + found, trials=experiment.trials - found
+        ),
+        part,
+        folder,
+        lanes=lanes_of(experiment.trials),
+        look="visited" if experiment.study.view is None else "study",
+        visited=None if old is None else old.arrays.get("visited"),
     )
-    new = watch(rest, part, begin, over, old)
-    seconds = time.perf_counter() - started
-    if old is not None:
+
+
+def keep(
+    experiment: Experiment, over: Over, wanted: Wanted, new: Piece, seconds: float
+) -> None:
+    """Write a method's folder: what was there, and the trials that it lacked."""
+    part, folder = wanted.part, wanted.out
+    if "visited" in new.arrays:
+        space = experiment.task.domain.spec().observation
+        view = view_facts(space, new.arrays, over)
+        new = new._replace(facts=new.facts | {"view": view})
+    found = trials_there(folder)
+    if found:
         seconds += sum(read_facts(folder)["wall_seconds"].values())
-        new = joined([old, new])
+        new = joined([watched_before(folder, part.method), new])
     facts = facts_of(experiment, part) | {"status": "finished"}
     facts |= {"wall_seconds": {part.method: seconds}, "own": experiment.task.is_own}
     files = files_of(facts, new.rows) | new.files()
     (replace_folder if found else write_folder)(folder, files)
-
-
-def watched_before(folder: Path, method: str) -> Piece:
-    """What a folder has of a method."""
-    kept = read_run(folder)
-    rows = rows_of(kept.facts["domain"], kept.curves[method])
-    return Piece(rows, *(read_snapshots(folder) if kept.has_snapshots else ({}, {})))
-
-
-def watch(
-    experiment: Experiment, part: Part, begin: Begin, over: Over, old: Piece | None
-) -> Piece:
-    """Train a method's trials and look at their mixtures on the way."""
-    task, settings = experiment.task, experiment.settings_of(part)
-    if task.domain.study.view is not None:
-        return watch_part(experiment, part, reference(task), begin)
-    setup = build_setup(task, part.method, settings)
-    run = TrainingRun(
-        task,
-        part.method,
-        setup,
-        settings,
-        seeds_from(experiment.seed, experiment.trials),
-        glance_times(settings) if setup.method.contextual else (),
-    )
-    glances: list[Glance] = []
-
-    def at_pause(pause: Pause) -> None:
-        if run.stops and (pause.step in run.stops or pause.step == settings.steps):
-            beliefs = tuple(agent.belief for agent in run.agents())
-            glances.append(Glance(pause.step, beliefs))
-
-    rows = carry_out(run, begin, experiment.title(part), at_pause)
-    if not glances:
-        return Piece(rows, {}, {})
-    if old is not None:
-        return Piece(rows, {}, {"trust": trust_in(glances, old.arrays["visited"])})
-    space = task.domain.spec().observation
-    arrays = beliefs_seen(glances, space, visited_by(run))
-    facts = snapshot_facts(task, [x.step for x in glances], arrays)
-    return Piece(rows, facts | {"view": view_facts(space, arrays, over)}, arrays)
-
-
-def rows_of(domain: str, curve: Curve) -> list[Row]:
-    """A curve's rows, test by test."""
-    columns = (curve.scores, curve.alone, curve.training)
-    return [
-        Row(
-            domain,
-            curve.method,
-            trial,
-            seed,
-            step,
-            *(float(x[at, trial]) for x in columns),
-        )
-        for at, step in enumerate(curve.steps.tolist())
-        for trial, seed in enumerate(curve.seeds)
-    ]

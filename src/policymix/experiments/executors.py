@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from policymix.core.errors import MissingExtraError, PolicymixError
-from policymix.experiments.blocks import Answer, Executor
+from policymix.core.executor import Answer, Executor
 
 NAMES = ("processes", "ray")
 
@@ -92,22 +92,25 @@ class Ray:
 
 @contextmanager
 def open_executor(
-    name: str | None, workers: int | None = None, address: str | None = None
+    asked: Executor | str | None,
+    workers: int | None = None,
+    address: str | None = None,
 ) -> Iterator[Executor | None]:
-    """The executor of that name, ended with the block; None runs everything here.
+    """The executor of that name, ended with the block.
 
     Args:
-        name: one of NAMES, or None.
+        asked: one of NAMES; None runs everything here; or whatever has `submit`, which
+            is not ended.
         workers: processes; by default as many as this one may use cores.
         address: of Ray's cluster.
     """
-    if name is None:
-        yield None
+    if asked is None or isinstance(asked, Executor):
+        yield asked
         return
-    if name not in NAMES:
+    if asked not in NAMES:
         known = ", ".join(NAMES)
-        raise PolicymixError(f"there is no executor {name!r}: choose {known}")
-    if name == "ray":
+        raise PolicymixError(f"there is no executor {asked!r}: choose {known}")
+    if asked == "ray":
         executor = Ray(address)
     else:
         executor = Processes(workers or len(os.sched_getaffinity(0)))

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 
 from policymix.core.errors import FileFormatError
-from policymix.core.progress import Begin, plan_bars
+from policymix.core.progress import plan_bars
 from policymix.environments.registry import GROUPS, find_domain
-from policymix.experiments.blocks import BLOCK, Block, Executor, Made, run_on
+from policymix.experiments.blocks import Blockwise, move_bar, run_on
 from policymix.experiments.plans import Experiment, plan
 from policymix.experiments.runner import Wanted, missing, run_here
 from policymix.storage.folders import NOTE, canonical, json_of, write_file
@@ -19,14 +19,6 @@ from policymix.storage.runs import FACTS, read_facts
 from policymix.training.task import load_task, prepare
 
 FORMAT = "policymix experiment"
-
-
-class Blockwise(NamedTuple):
-    """Blocks of trials run on an executor."""
-
-    executor: Executor
-    block: int = BLOCK
-    """Trials of a block, at most."""
 
 
 def reproduce(
@@ -55,7 +47,7 @@ def reproduce(
     experiments = [plan(prepare(load_task(domain)), seed, quick) for domain in names]
     with held(out):
         keep_note(out, {"seed": seed, "quick": quick, "command": command})
-        run_all(experiments, out, console, blockwise, quick)
+        run_all(experiments, out, console, blockwise)
 
 
 def run_all(
@@ -63,7 +55,6 @@ def run_all(
     out: Path,
     console: Console,
     blockwise: Blockwise | None = None,
-    quick: bool = False,
 ) -> None:
     """Run what is missing, with a bar for the whole."""
     wanted = [
@@ -83,8 +74,7 @@ def run_all(
             if blockwise is None:
                 run_here(wanted, begin, partial(tell_part, console))
             else:
-                at_block = partial(move_bar, begin)
-                run_on(blockwise.executor, wanted, quick, blockwise.block, at_block)
+                run_on(blockwise, wanted, partial(move_bar, begin))
     except KeyboardInterrupt:
         console.print("The same command goes on after the last finished part.")
         raise
@@ -93,14 +83,6 @@ def run_all(
 def tell_part(console: Console, wanted: Wanted, seconds: float) -> None:
     """A part is finished."""
     console.print(f"{wanted.title:<28} {seconds:6.0f} s", highlight=False)
-
-
-def move_bar(begin: Begin, wanted: Wanted, block: Block, made: Made) -> None:
-    """A block is finished: the bar of all workers moves on."""
-    steps, rows = wanted.experiment.settings.steps, made.watched.rows
-    last = [row.score for row in rows if row.step == rows[-1].step]
-    advance = begin(wanted.title, steps * wanted.experiment.trials, "score")
-    advance(steps * block.trials, sum(last) / len(last))
 
 
 def keep_note(out: Path, facts: dict[str, Any]) -> None:

@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
 
 from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.core.progress import Begin
@@ -14,12 +16,13 @@ from policymix.core.settings import Settings
 from policymix.experiments.facts import describe
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.snapshots import Reference, reference
-from policymix.experiments.watched import Piece, watch_part
+from policymix.experiments.watched import Piece, rows_of, watch_part
 from policymix.storage.folders import canonical, remove_folder, write_folder
 from policymix.storage.places import GOING_ON, check_unused
 from policymix.storage.records import read_settings
 from policymix.storage.runs import FACTS, Row, files_of, read_run, write_run
 from policymix.training.checkpoint import Checkpoint
+from policymix.training.loop import lanes_of
 from policymix.training.run import Pause, TrainingRun, TrialError, carry_out
 from policymix.training.setup import build_setup
 from policymix.training.task import TransferTask
@@ -35,6 +38,9 @@ PLANNED = (
     "status",
 )
 """Facts in which a finished part must agree with the plan."""
+Looking: TypeAlias = Literal["study", "visited", "never"]
+"""When and where a mixture is looked at: as the domain's study says, in states that
+training has visited, or not at all."""
 
 
 def run_methods(
@@ -60,17 +66,20 @@ def run_methods(
         out: a folder that does not exist yet, is empty, or was begun by the same call.
         begin: reports on the progress.
     """
-    if len(set(methods)) < len(methods):
-        raise PolicymixError(f"a method is named twice in {', '.join(methods)}")
     setups = {name: build_setup(task, name, settings) for name in methods}
     seeds = seeds_from(seed, trials)
-    facts = describe(task, methods, settings, seed, trials)
-    check_begun(out, facts)
+    facts, kept = begun_run(task, methods, settings, seed, trials, out)
     rows: list[Row] = []
     try:
         for name, setup in setups.items():
+            if name in kept:
+                rows += kept[name]
+                continue
             started = time.perf_counter()
-            run = TrainingRun(task, name, setup, settings, seeds, recorded=True)
+            lanes = lanes_of(trials)
+            run = TrainingRun(
+                task, name, setup, settings, seeds, lanes=lanes, recorded=True
+            )
             run_kept(run, begin, out, facts, rows)
             facts["wall_seconds"][name] = time.perf_counter() - started
             write_run(out, facts, rows)
@@ -81,9 +90,40 @@ def run_methods(
     except KeyboardInterrupt:
         write_run(out, {**facts, "status": "interrupted"}, rows)
         raise
+    finish_run(out, facts, rows)
+    return rows
+
+
+def begun_run(
+    task: TransferTask,
+    methods: Sequence[str],
+    settings: Settings,
+    seed: int,
+    trials: int,
+    out: Path,
+) -> tuple[dict[str, Any], dict[str, list[Row]]]:
+    """The facts of a run, and the rows of the methods that are finished already."""
+    if len(set(methods)) < len(methods):
+        raise PolicymixError(f"a method is named twice in {', '.join(methods)}")
+    facts = describe(task, methods, settings, seed, trials)
+    check_begun(out, facts)
+    if not (out / FACTS).exists():
+        return facts, {}
+    found = read_run(out)
+    kept = {
+        name: rows_of(facts["domain"], curve)
+        for name, curve in found.curves.items()
+        if curve.steps[-1] == settings.steps
+    }
+    took = found.facts["wall_seconds"]
+    facts["wall_seconds"] = {name: took[name] for name in kept if name in took}
+    return facts, kept
+
+
+def finish_run(out: Path, facts: dict[str, Any], rows: Sequence[Row]) -> None:
+    """The last word on a run: it cannot be gone on with any more."""
     write_run(out, {**facts, "status": "finished"}, rows)
     remove_folder(out / GOING_ON)
-    return rows
 
 
 def check_begun(out: Path, facts: dict[str, Any]) -> None:
@@ -123,6 +163,11 @@ class Wanted(NamedTuple):
     experiment: Experiment
     part: Part
     out: Path
+    lanes: int | None = None
+    """Trials of a shard, where these are only some of the trials."""
+    look: Looking = "study"
+    visited: np.ndarray | None = None
+    """States to look in, for "visited"; None stands for those of the first trial."""
 
     @property
     def title(self) -> str:

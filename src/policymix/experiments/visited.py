@@ -13,11 +13,16 @@ import numpy as np
 
 from policymix.beliefs.belief import Belief
 from policymix.beliefs.telling import Over, chosen, most_telling
+from policymix.core.progress import Begin
+from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
 from policymix.core.types import Discrete, Space
 from policymix.environments.study import Cells, Points
-from policymix.experiments.snapshots import Arrays, percent
-from policymix.training.run import TrainingRun
+from policymix.experiments.plans import Experiment, Part
+from policymix.experiments.snapshots import Arrays, percent, snapshot_facts
+from policymix.experiments.watched import Piece
+from policymix.training.run import Pause, TrainingRun, carry_out
+from policymix.training.setup import build_setup
 
 MOMENTS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75)
 """Shares of the budget after which the mixture is looked at."""
@@ -84,6 +89,52 @@ def trust_in(glances: Sequence[Glance], visited: np.ndarray) -> np.ndarray:
     """Mean weights over visited states [moments, trials, sources]."""
     means = [[b.weights_of(visited).mean(axis=0) for b in g.beliefs] for g in glances]
     return np.array(means, np.float32)
+
+
+def watch_visited(
+    experiment: Experiment,
+    part: Part,
+    begin: Begin,
+    visited: np.ndarray | None = None,
+    cores: int | None = None,
+    lanes: int | None = None,
+) -> Piece:
+    """Train a part's trials and look at their mixtures in states that one has visited.
+
+    Args:
+        experiment: all of it, or some of its trials.
+        part: what to run.
+        begin: reports on the progress.
+        visited: states of the experiment's first trial, if that was run before.
+        cores: of the processor to use; None uses all.
+        lanes: as wide as the whole experiment's shards are.
+    """
+    task, settings = experiment.task, experiment.settings_of(part)
+    setup = build_setup(task, part.method, settings)
+    run = TrainingRun(
+        task,
+        part.method,
+        setup,
+        settings,
+        seeds_from(experiment.seed, experiment.trials),
+        glance_times(settings) if setup.method.contextual else (),
+        cores=cores,
+        lanes=lanes,
+    )
+    glances: list[Glance] = []
+
+    def at_pause(pause: Pause) -> None:
+        if run.stops and (pause.step in run.stops or pause.step == settings.steps):
+            beliefs = tuple(agent.belief for agent in run.agents())
+            glances.append(Glance(pause.step, beliefs))
+
+    rows = carry_out(run, begin, experiment.title(part), at_pause)
+    if not glances:
+        return Piece(rows, {}, {})
+    if visited is not None:
+        return Piece(rows, {}, {"trust": trust_in(glances, visited)})
+    arrays = beliefs_seen(glances, task.domain.spec().observation, visited_by(run))
+    return Piece(rows, snapshot_facts(task, [x.step for x in glances], arrays), arrays)
 
 
 def view_facts(space: Space, arrays: Arrays, over: Over) -> dict[str, Any]:

@@ -6,6 +6,7 @@ by byte, the whole again, wherever they were made.
 
 from collections.abc import Sequence
 from functools import reduce
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +20,12 @@ from policymix.experiments.snapshots import (
     Look,
     Reference,
     look,
+    read_snapshots,
     snapshot_facts,
     stacked,
 )
 from policymix.storage.folders import pack
-from policymix.storage.runs import Row
+from policymix.storage.runs import Curve, Row, read_run
 from policymix.training.loop import lanes_of
 from policymix.training.run import Pause, carry_out, new_run
 from policymix.training.task import TransferTask
@@ -85,6 +87,30 @@ def with_looks(task: TransferTask, rows: list[Row], looks: Sequence[Look]) -> Pi
     arrays = stacked(looks)
     facts = snapshot_facts(task, [each.step for each in looks], arrays)
     return Piece(rows, facts, arrays)
+
+
+def watched_before(folder: Path, method: str) -> Piece:
+    """What a folder has of a method."""
+    kept = read_run(folder)
+    rows = rows_of(kept.facts["domain"], kept.curves[method])
+    return Piece(rows, *(read_snapshots(folder) if kept.has_snapshots else ({}, {})))
+
+
+def rows_of(domain: str, curve: Curve) -> list[Row]:
+    """A curve's rows, test by test."""
+    columns = (curve.scores, curve.alone, curve.training)
+    return [
+        Row(
+            domain,
+            curve.method,
+            trial,
+            seed,
+            step,
+            *(float(x[at, trial]) for x in columns),
+        )
+        for at, step in enumerate(curve.steps.tolist())
+        for trial, seed in enumerate(curve.seeds)
+    ]
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:

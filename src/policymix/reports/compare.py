@@ -12,20 +12,24 @@ from rich.console import Console
 
 from policymix.beliefs.telling import Over, chosen
 from policymix.core.errors import PolicymixError
+from policymix.core.executor import Executor
 from policymix.core.pictures import Picture, image_tag
 from policymix.core.progress import Begin, plan_bars, silent
 from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
 from policymix.core.terminal import Terminal
+from policymix.experiments.blocks import Blockwise
 from policymix.experiments.comparison import (
     extend,
+    extend_on,
     methods_there,
-    rows_of,
     trials_there,
     unfinished,
 )
+from policymix.experiments.executors import open_executor
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.reproduce import write_note
+from policymix.experiments.watched import rows_of
 from policymix.methods.recipes import find_recipe
 from policymix.reports.claims import claims
 from policymix.reports.figures import PRINT, curves
@@ -90,6 +94,7 @@ def compare(
     settings: Settings | None = None,
     over: Over = None,
     progress: bool = True,
+    executor: Executor | str | None = None,
 ) -> Comparison:
     """Train methods on a task, keep every test, and write a report on them.
 
@@ -108,20 +113,35 @@ def compare(
         over: which two numbers of an observation the belief is drawn over at first, as
             (0, 2) or {"x": 0, "angle": 2}; by default those that tell most.
         progress: show bars, a table and the answers.
+        executor: runs blocks of five trials elsewhere: "processes", "ray", or anything
+            with `submit` as `concurrent.futures` has it. Workers load the task
+            themselves, so it must be given as a domain's name, a folder of sources or
+            as "my_task.py".
     """
-    task = prepare(load_task(task) if isinstance(task, str) else task)
-    settings = task.domain.settings if settings is None else settings
-    if steps is not None:
-        settings = replace(settings, steps=steps)
-    console = Terminal(quiet=not progress)
-    place = Path(out)
-    with held(place):
-        run_comparison(task, methods, settings, seed, trials, place, console, over)
-        page = make_report(place, console).resolve()
-    comparison = Comparison(read_results(place)[0], page)
-    console.print(summary_table(task, comparison.rows))
+    with open_executor(executor) as found, held(Path(out)):
+        blockwise = None if found is None else Blockwise(found, place=sent_as(task))
+        ready = prepare(load_task(task) if isinstance(task, str) else task)
+        settings = ready.domain.settings if settings is None else settings
+        if steps is not None:
+            settings = replace(settings, steps=steps)
+        console = Terminal(quiet=not progress)
+        numbers = (settings, seed, trials, Path(out))
+        run_comparison(ready, methods, *numbers, console, over, blockwise=blockwise)
+        page = make_report(Path(out), console).resolve()
+    comparison = Comparison(read_results(Path(out))[0], page)
+    console.print(summary_table(ready, comparison.rows))
     console.print(str(comparison), soft_wrap=True, highlight=False)
     return comparison
+
+
+def sent_as(task: TransferTask | str) -> str:
+    """Where workers find a task."""
+    if isinstance(task, str):
+        return task
+    raise PolicymixError(
+        "workers cannot be sent a task that is here in memory. With an executor give "
+        'its place: a domain, a folder of sources, or "my_task.py", which defines task'
+    )
 
 
 def run_comparison(
@@ -134,6 +154,7 @@ def run_comparison(
     console: Console,
     over: Over = None,
     command: str = "",
+    blockwise: Blockwise | None = None,
 ) -> None:
     """Run what a folder lacks of a comparison; see `compare`."""
     if not methods:
@@ -153,6 +174,9 @@ def run_comparison(
     if kept:
         console.print(f"{kept} of {len(names)} methods are in {out} already")
     with bars_of(experiment, parts, console) as begin:
+        if blockwise is not None:
+            extend_on(blockwise, experiment, parts, out, begin, over)
+            return
         for part in parts:
             extend(experiment, part, out, begin, over)
 

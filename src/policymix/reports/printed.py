@@ -7,6 +7,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from policymix.core.executor import Executor
 from policymix.core.progress import bars
 from policymix.core.terminal import Terminal
 from policymix.environments.registry import find_domain
@@ -18,12 +19,14 @@ from policymix.training.source_library import source_facts, train_library
 from policymix.training.task import TransferTask, load_task
 
 
-def train_sources(domain: str, out: Path, seed: int) -> None:
+def train_sources(
+    domain: str, out: Path, seed: int, executor: Executor | None = None
+) -> None:
     """Train a library with bars, save it and show it."""
     find_domain(domain).spec()
     with held(out, whole=True):
         with bars() as begin:
-            library, facts = train_library(domain, seed, begin)
+            library, facts = train_library(domain, seed, begin, executor)
         library.save(out, facts)
     show_sources(str(out))
     Terminal().print(f"library written to {out}", soft_wrap=True, highlight=False)

@@ -7,8 +7,10 @@ from pathlib import Path
 from policymix.core.progress import bars
 from policymix.core.settings import Settings
 from policymix.core.terminal import Terminal
-from policymix.experiments.comparison import rows_of
+from policymix.experiments.blocks import Blockwise
+from policymix.experiments.run_blocks import run_methods_on
 from policymix.experiments.runner import run_methods
+from policymix.experiments.watched import rows_of
 from policymix.reports.claims import claims
 from policymix.reports.compare import run_comparison
 from policymix.reports.printed import summary_table
@@ -25,6 +27,7 @@ def run_and_print(
     seed: int,
     steps: int | None,
     out: Path,
+    blockwise: Blockwise | None = None,
 ) -> None:
     """Train methods with bars, write the run's folder and print a summary."""
     task = prepare(load_task(place))
@@ -32,10 +35,14 @@ def run_and_print(
     if steps is not None:
         settings = replace(settings, steps=steps)
     if task.is_own:
-        run_own(place, task, methods, settings, seed, trials, out)
+        run_own(place, task, methods, settings, seed, trials, out, blockwise)
         return
+    numbers = (settings, seed, trials, out)
     with held(out), bars() as begin:
-        rows = run_methods(task, methods, settings, seed, trials, out, begin)
+        if blockwise is None:
+            rows = run_methods(task, methods, *numbers, begin)
+        else:
+            rows = run_methods_on(blockwise, task, methods, *numbers, begin)
     Terminal().print(summary_table(task, rows))
     print(f"rows: {out / ROWS}   facts: {out / FACTS}")
 
@@ -48,6 +55,7 @@ def run_own(
     seed: int,
     trials: int,
     out: Path,
+    blockwise: Blockwise | None = None,
 ) -> None:
     """The same on a task of one's own: what is there is kept, and answers are given."""
     command = (
@@ -55,9 +63,9 @@ def run_own(
         f"--seed {seed} --steps {settings.steps} --out {out.name}"
     )
     console = Terminal()
-    numbers = (settings, seed, trials)
+    where = (settings, seed, trials, out, console)
     with held(out):
-        run_comparison(task, methods, *numbers, out, console, command=command)
+        run_comparison(task, methods, *where, command=command, blockwise=blockwise)
     (results,) = read_results(out)
     curves = results.curves.values()
     rows = [row for curve in curves for row in rows_of(results.domain, curve)]

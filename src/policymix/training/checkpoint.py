@@ -133,6 +133,8 @@ class Checkpoint:
         histories = [h.tolist() for h in np.split(arrays["histories"], ends)]
         trials = jax.tree.unflatten(structure, found)
         self._run.restore(trials, replays, step, histories)
+        if loop.fault[1].any():
+            raise ValueError("one of its trials has failed")
 
     def _step(self, arrays: dict[str, np.ndarray]) -> int:
         """Where it was: after an evaluation of all trials, of which there are rows."""

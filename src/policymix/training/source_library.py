@@ -1,4 +1,4 @@
-"""A domain's sources: trained one after the other, with scores and facts of each."""
+"""A domain's sources, with scores and facts of each: trained in turn or elsewhere."""
 
 import platform
 from collections.abc import Callable
@@ -10,12 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.core.errors import DomainError
+from policymix.core.executor import Executor, telling_plainly, until_done, waiting
 from policymix.core.progress import Begin, silent
 from policymix.core.seeds import check_seed
 from policymix.core.types import Discrete
 from policymix.environments.copies import Policy, copies_of
 from policymix.environments.domain import Domain, score_of
 from policymix.environments.episodes import collect
+from policymix.environments.own_code import run_again, was_run
 from policymix.environments.registry import find_domain, load
 from policymix.sources.dynamics import LogDensity
 from policymix.sources.experts import SourceTask
@@ -89,8 +91,50 @@ def origin_of(
     }
 
 
+def trained_source(
+    domain_name: str, name: str, seed: int, begin: Begin = silent
+) -> tuple[SourceTask, dict[str, Any]]:
+    """Train one source of a domain, and judge it."""
+    domain = find_domain(domain_name)
+    assert domain.trainer is not None
+    train: Callable[..., Any] = load(domain.trainer)
+    source, samples = train(name, domain.family().variant(name), seed, begin)
+    advance = begin(f"{name}: scores", 1, "own score")
+    facts = source_facts(domain, source, samples)
+    advance(1, facts["own_score"])
+    return source, facts
+
+
+def train_there(
+    domain_name: str, name: str, seed: int, loaded: tuple[str, ...]
+) -> tuple[SourceTask, dict[str, Any]]:
+    """The same, by a worker."""
+    with telling_plainly():
+        run_again(loaded, domain_name)
+        return trained_source(domain_name, name, seed)
+
+
+def train_all_on(
+    executor: Executor, domain_name: str, seeds: dict[str, int], begin: Begin
+) -> list[tuple[SourceTask, dict[str, Any]]]:
+    """Each source by a worker; the bar counts those that are there."""
+    advance = begin("sources", len(seeds), "own score")
+
+    def trained(name: str) -> tuple[SourceTask, dict[str, Any]]:
+        work = (train_there, domain_name, name, seeds[name], was_run())
+        source, facts = until_done(executor, f"source {name}", *work)
+        advance(1, facts["own_score"])
+        return source, facts
+
+    with waiting(executor) as threads:
+        return list(threads.map(trained, seeds))
+
+
 def train_library(
-    domain_name: str, seed: int = 0, begin: Begin = silent
+    domain_name: str,
+    seed: int = 0,
+    begin: Begin = silent,
+    executor: Executor | None = None,
 ) -> tuple[SourceLibrary, dict[str, Any]]:
     """Train every source of a domain.
 
@@ -98,6 +142,7 @@ def train_library(
         domain_name: of a domain that has sources of its own.
         seed: source i is trained with seed + i.
         begin: reports on the parts of the work.
+        executor: trains each source elsewhere; None trains one after the other here.
 
     Returns:
         The library, and the facts to save with it.
@@ -113,17 +158,15 @@ def train_library(
             f"{domain.name} does not say how its sources are trained. Give its Domain "
             'a trainer="module:function"'
         )
-    variants = domain.family().sources
-    train: Callable[..., Any] = load(domain.trainer)
-    check_seed(seed, len(variants))
-    sources, facts = [], {}
-    for offset, (name, variant) in enumerate(variants.items()):
-        source, samples = train(name, variant, seed + offset, begin)
-        sources.append(source)
-        advance = begin(f"{name}: scores", 1, "own score")
-        facts[name] = source_facts(domain, source, samples)
-        advance(1, facts[name]["own_score"])
+    names = domain.family().sources
+    check_seed(seed, len(names))
+    seeds = {name: seed + offset for offset, name in enumerate(names)}
+    if executor is None:
+        made = [trained_source(domain.name, name, seeds[name], begin) for name in names]
+    else:
+        made = train_all_on(executor, domain.name, seeds, begin)
+    facts = {source.name: told for source, told in made}
     command = f"policymix sources train {domain.name} --seed {seed} --out DIR"
     record = origin_of(domain, command, seed, facts)
-    library = SourceLibrary(sources, encoder=domain.encoder)
+    library = SourceLibrary([source for source, _ in made], encoder=domain.encoder)
     return library.for_target(domain.spec()), record

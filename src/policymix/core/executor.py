@@ -1,0 +1,83 @@
+"""Work that runs elsewhere, and again if whoever does it is lost.
+
+Anything with `submit(function, *arguments)` whose answer has `result()` is an executor:
+processes of `concurrent.futures`, SLURM by `submitit`, Dask, Ray.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Protocol, runtime_checkable
+
+from policymix.core.errors import PolicymixError
+
+BEGUN_AT_MOST = 3
+"""How often work is begun whose worker is lost."""
+WAITING = 256
+"""Pieces that an executor has at a time, if it does not say how many it works on."""
+
+
+@runtime_checkable
+class Answer(Protocol):
+    """What comes of work, sooner or later."""
+
+    def result(self) -> Any:
+        """Wait for it."""
+        ...
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Runs functions elsewhere."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Answer:
+        """Begin."""
+        ...
+
+
+@contextmanager
+def waiting(executor: Executor) -> Iterator[ThreadPoolExecutor]:
+    """Threads that wait for an executor; nothing more is begun once one is left."""
+    threads = ThreadPoolExecutor(getattr(executor, "workers", WAITING))
+    try:
+        yield threads
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def until_done(
+    executor: Executor, what: str, function: Callable[..., Any], *arguments: Any
+) -> Any:
+    """Have something done elsewhere; again if its worker is lost.
+
+    Args:
+        executor: has workers.
+        what: is done, in words.
+        function: of a module, so that its name can travel.
+        arguments: likewise.
+
+    Raises:
+        PolicymixError: the function's own, which is not tried again, or one that says
+            how often it was begun.
+    """
+    for attempt in range(1, BEGUN_AT_MOST + 1):
+        try:
+            return executor.submit(function, *arguments).result()
+        except PolicymixError:
+            raise
+        except Exception as error:
+            if attempt == BEGUN_AT_MOST:
+                raise PolicymixError(
+                    f"{what}: begun {BEGUN_AT_MOST} times, which ended at last with "
+                    f"{type(error).__name__}: {error}"
+                ) from error
+    raise AssertionError("unreachable")
+
+
+@contextmanager
+def telling_plainly() -> Iterator[None]:
+    """The sentence of an error alone, since not every error can travel."""
+    try:
+        yield
+    except PolicymixError as error:
+        raise PolicymixError(str(error)) from None

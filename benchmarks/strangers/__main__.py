@@ -19,6 +19,7 @@ import numpy as np
 
 import policymix as pm
 from policymix.environments.episodes import play
+from policymix.reports.analysis import areas
 from policymix.sources.policies import policy_of
 
 STRANGERS = {
@@ -78,12 +79,12 @@ def told(name: str, arguments: Arguments, out: Path) -> None:
         seed=arguments.seed,
         progress=False,
     )
-    print("                     mean    ± s.e.   at the end   without sources")
-    for method, curve in compared.results.curves.items():
-        areas = curve.scores.mean(axis=0)
-        error = areas.std(ddof=1) / np.sqrt(len(areas)) if len(areas) > 1 else 0.0
+    print("                     area    ± s.e.   at the end   without sources")
+    for method, area in areas(compared.results).items():
+        error = area.std(ddof=1) / len(area) ** 0.5 if len(area) > 1 else 0.0
+        curve = compared.results.curves[method]
         end, alone = curve.scores[-1].mean(), curve.alone[-1].mean()
-        print(f"  {method:<14}{areas.mean():9.2f}{error:10.2f}{end:13.2f}{alone:18.2f}")
+        print(f"  {method:<14}{area.mean():9.2f}{error:10.2f}{end:13.2f}{alone:18.2f}")
     for verdict in compared.answers:
         print(f"  {verdict.claim} {verdict.answer}. {verdict.sentence}")
     done = time.process_time()

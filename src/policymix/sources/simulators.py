@@ -107,7 +107,8 @@ def find_setter(env: gymnasium.Env) -> SetState:
     elif hasattr(body, "s") and isinstance(env.observation_space, spaces.Discrete):
         return _set_number
     elif hasattr(body, "state"):
-        return partial(_set_attribute, max(0, size - np.size(body.state)))
+        angles = size - np.size(body.state)
+        return partial(_set_angles, angles) if angles > 0 else _set_attribute
     raise SourceError(
         f"the state of {env} cannot be set from its observations in a known way. "
         f"{REMEDY}"
@@ -125,8 +126,12 @@ def _set_number(env: Any, obs: np.ndarray) -> None:
     env.unwrapped.s = int(obs)
 
 
-def _set_attribute(angles: int, env: Any, obs: np.ndarray) -> None:
-    """The state itself; or angles first, of which cosine and sine are seen."""
+def _set_attribute(env: Any, obs: np.ndarray) -> None:
+    env.unwrapped.state = np.array(obs, float)
+
+
+def _set_angles(angles: int, env: Any, obs: np.ndarray) -> None:
+    """A state that begins with angles, of which cosine and sine are seen."""
     turned, rest = obs[: 2 * angles].reshape(-1, 2), obs[2 * angles :]
     state = np.concatenate([np.arctan2(turned[:, 1], turned[:, 0]), rest])
     env.unwrapped.state = state.astype(float)

@@ -10,6 +10,7 @@ from matplotlib.colors import to_rgb, to_rgba_array
 from matplotlib.figure import Figure
 
 from policymix.domains.maze.files import load_mazes
+from policymix.environments.study import Cells
 from policymix.experiments.visited import view_of
 from policymix.methods.recipes import METHODS
 from policymix.reports import figures, palette
@@ -363,9 +364,10 @@ def test_the_mazes_cells_show_the_weights_and_hide_the_walls(everything):
 
 def test_numbered_states_that_fill_no_rectangle_end_in_nothing():
     view = view_of({"cells": 5, "columns": 3})
+    assert isinstance(view, Cells)
     arrays = {"weights": np.arange(5)[None, :, None]}
     figure = cells(view, Seen((0,), ("only",), arrays, view), [0])
-    shown = figure.axes[0].images[0].get_array()
+    shown = np.ma.asarray(figure.axes[0].images[0].get_array())
     assert shown.tolist() == [[0, 1, 2], [3, 4, None]]
 
 

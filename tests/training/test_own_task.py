@@ -3,7 +3,7 @@
 import pytest
 
 from policymix.core.errors import PolicymixError
-from policymix.core.settings import DEFAULTS, TABLES
+from policymix.core.settings import DEFAULTS, TABLE_DEFAULTS
 from policymix.environments.own_code import is_own_code
 from policymix.training.task import TransferTask, domain_of, load_task
 
@@ -66,7 +66,11 @@ def test_domains_and_folders_are_no_code():
 
 @pytest.mark.parametrize(
     ("target", "settings"),
-    [("CartPole-v1", DEFAULTS), ("FrozenLake-v1", TABLES), ("Pendulum-v1", DEFAULTS)],
+    [
+        ("CartPole-v1", DEFAULTS),
+        ("FrozenLake-v1", TABLE_DEFAULTS),
+        ("Pendulum-v1", DEFAULTS),
+    ],
 )
 def test_numbers_of_states_and_actions_have_tables(target, settings):
     assert domain_of(target, horizon=100).settings == settings

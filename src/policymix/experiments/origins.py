@@ -6,7 +6,7 @@ The decisions are explained in docs/paper.md under the same numbers.
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from policymix.core.settings import DEFAULTS, TABLES, Settings
+from policymix.core.settings import DEFAULTS, TABLE_DEFAULTS, Settings
 from policymix.environments.domain import Domain
 from policymix.environments.registry import known_domain
 from policymix.environments.study import Study
@@ -103,7 +103,7 @@ def explain(domain: str, settings: Settings) -> list[Explained]:
 
 def _explain(domain: Domain | None, name: str, settings: Settings) -> Explained:
     study = Study() if domain is None else domain.study
-    own = TABLES if settings.layers is None else DEFAULTS
+    own = TABLE_DEFAULTS if settings.layers is None else DEFAULTS
     usual = getattr(own if domain is None else domain.settings, name)
     known, value, paper = ORIGINS[name], getattr(settings, name), study.paper.get(name)
     same = usual if paper == "table" else paper

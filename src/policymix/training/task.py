@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from policymix.core.encoders import standardise
 from policymix.core.errors import DomainError, PolicymixError
-from policymix.core.settings import DEFAULTS, TABLES
+from policymix.core.settings import DEFAULTS, TABLE_DEFAULTS
 from policymix.core.types import Box, Discrete
 from policymix.environments.base import Family
 from policymix.environments.copies import copies_of
@@ -119,7 +119,9 @@ def domain_of(target: Any, horizon: int) -> Domain:
     family, spec = Family(name, variant, {}), spec_of(variant, name)
     spaces = spec.observation, spec.action
     numbered = all(isinstance(space, Discrete) for space in spaces)
-    domain = Domain(name, lambda: family, settings=TABLES if numbered else DEFAULTS)
+    domain = Domain(
+        name, lambda: family, settings=TABLE_DEFAULTS if numbered else DEFAULTS
+    )
     if not isinstance(variant, FiniteDomain):
         return domain
     return replace(domain, measure="regret per step", score=None, better="lower")

@@ -176,10 +176,6 @@ def pendulum(gravity: float = 10.0) -> gymnasium.Env:
     return gymnasium.make("Pendulum-v1", g=gravity)
 
 
-def set_pendulum(env: Any, obs: np.ndarray) -> None:
-    env.unwrapped.state = np.array([np.arctan2(obs[1], obs[0]), obs[2]], float)
-
-
 def steady(gain: float, obs: np.ndarray) -> list[float]:
     """Pump energy until it can be caught, as plain Python has it."""
     if obs[0] > 0.8:
@@ -191,11 +187,7 @@ def pendulum_sources() -> pm.SourceLibrary:
     """Two pendulums, by Gymnasium's simulator."""
     return pm.SourceLibrary(
         [
-            pm.SourceTask(
-                f"g {gravity}",
-                partial(steady, gain),
-                pm.Simulator(pendulum(gravity), set_pendulum),
-            )
+            pm.SourceTask(f"g {gravity}", partial(steady, gain), pendulum(gravity))
             for gravity, gain in ((8.0, 2.0), (12.0, 3.0))
         ]
     )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from policymix.core.kernels import Gaussian as Gaussian
     from policymix.core.kernels import Indicator as Indicator
     from policymix.core.settings import DEFAULTS as DEFAULTS
+    from policymix.core.settings import TABLE_DEFAULTS as TABLE_DEFAULTS
     from policymix.core.settings import Settings as Settings
     from policymix.core.types import Box as Box
     from policymix.core.types import Discrete as Discrete

@@ -11,7 +11,7 @@ from policymix.domains.cartpole.task import cartpole_family
 from policymix.domains.maze.files import load_mazes
 from policymix.environments.copies import DomainTasks, HostTasks, copies_of
 from policymix.environments.episodes import collect, disturbed, play, taking_turns
-from policymix.sources.policies import policy_of
+from policymix.sources.policies import policy_of, table_policy
 
 
 def towards_upright(obs):
@@ -115,3 +115,15 @@ def test_the_same_seed_gives_the_same_transitions():
     ]
     for a, b in zip(*runs, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def make_lake():
+    return gymnasium.make("FrozenLake-v1", is_slippery=False)
+
+
+def test_the_number_of_a_state_looks_up_its_row_of_a_table():
+    way = [1, 2, 1, 0, 1, 0, 1, 0, 2, 1, 1, 0, 0, 2, 2, 0]
+    policy = policy_of(table_policy(jnp.array(way), 4))
+    (episode,) = play(make_lake, policy, 1, 0)
+    assert episode.obs.tolist() == [0, 4, 8, 9, 13, 14, 15]
+    assert np.issubdtype(episode.obs.dtype, np.integer)

@@ -20,6 +20,7 @@ from policymix.experiments.snapshots import (
     LOOK_SEED,
     POINTS,
     Look,
+    check_seen,
     look,
     map_of,
     read_snapshots,
@@ -243,6 +244,12 @@ def test_what_nobody_can_have_seen_is_refused(tmp_path, facts, arrays, field):
     with pytest.raises(FileFormatError) as caught:
         read_snapshots(tmp_path / "seen")
     assert caught.value.field == field
+
+
+def test_a_task_of_ones_own_may_have_the_name_of_a_domain():
+    view = {"cells": 3, "columns": 2}
+    facts = {"domain": "maze", "sources": ["only"], "steps": [0], "view": view}
+    check_seen(facts, {"weights": np.zeros((1, 3, 1))})
 
 
 @pytest.mark.parametrize("name", [MANIFEST, ARRAYS])

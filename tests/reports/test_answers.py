@@ -97,4 +97,5 @@ def test_a_source_without_weight_is_of_no_use(trust, answer):
     looked = seen(np.tile([90, 10, 0], (100, 1)), trust, names)
     verdict = all_of_use(made(CURVES, looked))
     assert verdict.answer == answer
-    assert ("do without: mud." in verdict.sentence) == (answer == "no")
+    told = "anywhere: mud. Do without, unless the policy alone (phi2)"
+    assert (told in verdict.sentence) == (answer == "no")

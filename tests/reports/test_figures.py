@@ -10,6 +10,8 @@ from matplotlib.colors import to_rgb, to_rgba_array
 from matplotlib.figure import Figure
 
 from policymix.domains.maze.files import load_mazes
+from policymix.environments.study import Cells
+from policymix.experiments.visited import view_of
 from policymix.methods.recipes import METHODS
 from policymix.reports import figures, palette
 from policymix.reports.analysis import measure, profiles
@@ -22,7 +24,7 @@ from policymix.reports.figures import (
     thousands,
     write_figure,
 )
-from policymix.reports.maps import drawings, mixture
+from policymix.reports.maps import cells, drawings, mixture
 from policymix.reports.palette import style
 from policymix.reports.results import Seen, put_together
 
@@ -358,6 +360,15 @@ def test_the_mazes_cells_show_the_weights_and_hide_the_walls(everything):
         np.testing.assert_array_equal(np.ma.getmaskarray(shown), walls)
         np.testing.assert_array_equal(shown[~walls], weights[~walls])
         assert image.get_clim() == (0, 100)
+
+
+def test_numbered_states_that_fill_no_rectangle_end_in_nothing():
+    view = view_of({"cells": 5, "columns": 3})
+    assert isinstance(view, Cells)
+    arrays = {"weights": np.arange(5)[None, :, None]}
+    figure = cells(view, Seen((0,), ("only",), arrays, view), [0])
+    shown = np.ma.asarray(figure.axes[0].images[0].get_array())
+    assert shown.tolist() == [[0, 1, 2], [3, 4, None]]
 
 
 def test_cartpoles_plane_has_position_across_and_angle_up(everything):

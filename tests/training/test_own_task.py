@@ -3,8 +3,9 @@
 import pytest
 
 from policymix.core.errors import PolicymixError
+from policymix.core.settings import DEFAULTS, TABLE_DEFAULTS
 from policymix.environments.own_code import is_own_code
-from policymix.training.task import TransferTask, load_task
+from policymix.training.task import TransferTask, domain_of, load_task
 
 TASK = """
 import policymix as pm
@@ -61,3 +62,15 @@ def test_complaints_name_the_place(folder, place, told):
 def test_domains_and_folders_are_no_code():
     assert not any(map(is_own_code, ("cartpole", "my-sources", "a/b", "C:\\a b")))
     assert all(map(is_own_code, ("a.py", "a/b.py:c", "a.b:c")))
+
+
+@pytest.mark.parametrize(
+    ("target", "settings"),
+    [
+        ("CartPole-v1", DEFAULTS),
+        ("FrozenLake-v1", TABLE_DEFAULTS),
+        ("Pendulum-v1", DEFAULTS),
+    ],
+)
+def test_numbers_of_states_and_actions_have_tables(target, settings):
+    assert domain_of(target, horizon=100).settings == settings

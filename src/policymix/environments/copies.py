@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
+from gymnasium import spaces
 
 from policymix.core.seeds import check_seed, key_from, words_of
 from policymix.core.spaces import REMEDIES, our_space
@@ -128,13 +129,15 @@ class HostTasks(AbstractTasks):
         self.copies = copies
         space = self._environments[0].action_space
         self.action = our_space(space, "the action_space", REMEDIES["action_space"])
+        seen = self._environments[0].observation_space
+        self._kind = np.int32 if isinstance(seen, spaces.Discrete) else np.float32
 
     def reset(self, seed: int | Sequence[int]) -> np.ndarray:
         """Begin an episode in every copy, with seeds from `seed` on, or these."""
         self._seeds, self._taken = _seeds(seed, self.copies), 0
         pairs = zip(self._environments, self._seeds, strict=True)
         starts = [start_of(environment, seed=own) for environment, own in pairs]
-        self._obs = np.array(starts, np.float32)
+        self._obs = np.array(starts, self._kind)
         return self._obs
 
     def step(self, actions: np.ndarray, active: np.ndarray | None = None) -> Round:

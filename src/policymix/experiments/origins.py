@@ -6,7 +6,7 @@ The decisions are explained in docs/paper.md under the same numbers.
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from policymix.core.settings import DEFAULTS, Settings
+from policymix.core.settings import DEFAULTS, TABLE_DEFAULTS, Settings
 from policymix.environments.domain import Domain
 from policymix.environments.registry import known_domain
 from policymix.environments.study import Study
@@ -103,7 +103,8 @@ def explain(domain: str, settings: Settings) -> list[Explained]:
 
 def _explain(domain: Domain | None, name: str, settings: Settings) -> Explained:
     study = Study() if domain is None else domain.study
-    usual = getattr(DEFAULTS if domain is None else domain.settings, name)
+    own = TABLE_DEFAULTS if settings.layers is None else DEFAULTS
+    usual = getattr(own if domain is None else domain.settings, name)
     known, value, paper = ORIGINS[name], getattr(settings, name), study.paper.get(name)
     same = usual if paper == "table" else paper
     if paper is not None and value == same:
@@ -112,7 +113,7 @@ def _explain(domain: Domain | None, name: str, settings: Settings) -> Explained:
         return Explained(name, value, paper, f"changed for this run from {usual}")
     if not study.paper:
         chosen = "default for tasks that the paper has not"
-        if value != getattr(DEFAULTS, name):
+        if domain is not None and value != getattr(DEFAULTS, name):
             chosen = "chosen for this domain on seeds from 1000 on"
         return Explained(name, value, None, chosen)
     number = study.reasons.get(name, known.decision)

@@ -165,16 +165,13 @@ def check_seen(facts: dict[str, Any], arrays: Arrays) -> None:
 
 
 def drawn_of(facts: dict[str, Any], arrays: Arrays) -> tuple[int, ...]:
-    """How many states are drawn: by the domain, or by what was written of a task."""
-    known, own = known_domain(str(facts.get("domain"))), facts.get("view")
-    view = None if known is None else known.study.view
-    if isinstance(view, Paths):
-        return arrays["places"].shape[1:-1]
-    if view is not None:
-        states = view.walls().ravel() if isinstance(view, Cells) else view.states()
-        return states.shape[:2]
+    """How many states are drawn: by what was written of a task, or by the domain.
+
+    A task of one's own may have the name of a domain.
+    """
+    own = facts.get("view")
     if own is None:
-        return ()
+        return drawn_by_domain(str(facts.get("domain")), arrays)
     if "cells" in own:
         if not 1 <= own["columns"] <= own["cells"] <= LARGEST:
             raise RecordError("view", f"{own!r:.99} is no grid")
@@ -184,3 +181,15 @@ def drawn_of(facts: dict[str, Any], arrays: Arrays) -> tuple[int, ...]:
     if not (0 <= across < size and 0 <= up < size and conforms(own, dict[str, list])):
         raise RecordError("view", f"{own!r:.99} are no axes")
     return states.shape[:1]
+
+
+def drawn_by_domain(name: str, arrays: Arrays) -> tuple[int, ...]:
+    """The same where the task has no view of its own."""
+    known = known_domain(name)
+    view = None if known is None else known.study.view
+    if view is None:
+        return ()
+    if isinstance(view, Paths):
+        return arrays["places"].shape[1:-1]
+    states = view.walls().ravel() if isinstance(view, Cells) else view.states()
+    return states.shape[:2]

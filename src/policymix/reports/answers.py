@@ -164,7 +164,11 @@ def all_of_use(results: Results) -> Verdict:
     answer: Answer = "no" if useless else "not shown" if doubted else "yes"
     text = f"Mean weights in visited states after {seen.steps[-1]:,} samples: {told}."
     if useless:
-        text += f" Hardly trusted anywhere, so do without: {', '.join(useless)}."
+        alone = [f"phi{seen.sources.index(name) + 1}" for name in useless]
+        text += (
+            f" Hardly trusted anywhere: {', '.join(useless)}. Do without, unless the "
+            f"policy alone ({', '.join(alone)}) turns out to be good."
+        )
     return Verdict(claim, answer, text)
 
 

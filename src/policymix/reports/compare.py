@@ -109,7 +109,8 @@ def compare(
             it, in the format of `policymix run`; `report.html` is the report.
         steps: samples of the target in each trial; by default those of the settings.
         seed: trial t has seed + t.
-        settings: by default the domain's, for own targets `DEFAULTS`.
+        settings: by default the domain's; for own targets `DEFAULTS`, or
+            `TABLE_DEFAULTS` if observations and actions are numbers.
         over: which two numbers of an observation the belief is drawn over at first, as
             (0, 2) or {"x": 0, "angle": 2}; by default those that tell most.
         progress: show bars, a table and the answers.

@@ -69,7 +69,8 @@ def cells(view: Cells, seen: Seen, places: list[int]) -> Figure:
     for column, place in enumerate(places):
         heading(panels[0, column], seen, place)
         for row, name in enumerate(seen.sources):
-            weights = seen.arrays["weights"][place, :, row].reshape(walls.shape)
+            # Beyond the last of numbered states there is nothing, as in a wall.
+            weights = np.resize(seen.arrays["weights"][place, :, row], walls.shape)
             axes = panels[row, column]
             shown = np.ma.masked_where(walls, weights)
             axes.imshow(shown, norm=PERCENT, cmap="cividis")

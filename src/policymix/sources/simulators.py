@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 
 from policymix.core.errors import SourceError
 
@@ -13,6 +15,9 @@ CHECKS = 32
 """Steps on which a simulator must repeat itself before it is believed."""
 TOLERANCE = 1e-3
 """Share of a component's size by which it may fail to; observations are rounded."""
+PLACES = 2
+"""Of a body, along a track or on a plane, that its observations may leave out: where it
+is does not matter to what it does."""
 REMEDY = (
     "Give Simulator(env, set_state) with a function set_state(env, obs) that restores "
     "its whole state, or fit a model to its rollouts with fit_dynamics(env)"
@@ -27,8 +32,8 @@ class Simulator:
     Args:
         env: its observations hold its whole state.
         set_state: `set_state(env, obs)` puts the environment where `obs` was observed.
-            By default what Gymnasium's classic control (`env.unwrapped.state = obs`)
-            and MuJoCo (`set_state(qpos, qvel)`) offer, where observations are states.
+            By default what Gymnasium's classic control (`env.unwrapped.state`), toy
+            text (`env.unwrapped.s`) and MuJoCo (`set_state(qpos, qvel)`) offer.
 
     A simulator is tried before it is used: put back where it was, the same action must
     lead to the same place.
@@ -96,20 +101,37 @@ def find_setter(env: gymnasium.Env) -> SetState:
     size = int(np.prod(env.observation_space.shape or ()))
     model: Any = getattr(body, "model", None)
     if hasattr(body, "set_state") and hasattr(model, "nq"):
-        joints = int(model.nq)
-        if size == joints + int(model.nv):
-            return lambda env, obs: _body(env).set_state(obs[:joints], obs[joints:])
+        hidden = int(model.nq) + int(model.nv) - size
+        if 0 <= hidden <= PLACES:
+            return partial(_set_body, hidden)
+    elif hasattr(body, "s") and isinstance(env.observation_space, spaces.Discrete):
+        return _set_number
     elif hasattr(body, "state"):
-        return _set_attribute
+        angles = size - np.size(body.state)
+        return partial(_set_angles, angles) if angles > 0 else _set_attribute
     raise SourceError(
         f"the state of {env} cannot be set from its observations in a known way. "
         f"{REMEDY}"
     )
 
 
-def _body(env: gymnasium.Env) -> Any:
-    return env.unwrapped
+def _set_body(hidden: int, env: Any, obs: np.ndarray) -> None:
+    """MuJoCo's positions and velocities; a place that is not shown is the origin."""
+    joints = env.unwrapped.model.nq
+    whole = np.concatenate([np.zeros(hidden), obs])
+    env.unwrapped.set_state(whole[:joints], whole[joints:])
 
 
-def _set_attribute(env: gymnasium.Env, obs: np.ndarray) -> None:
-    _body(env).state = np.array(obs, float)
+def _set_number(env: Any, obs: np.ndarray) -> None:
+    env.unwrapped.s = int(obs)
+
+
+def _set_attribute(env: Any, obs: np.ndarray) -> None:
+    env.unwrapped.state = np.array(obs, float)
+
+
+def _set_angles(angles: int, env: Any, obs: np.ndarray) -> None:
+    """A state that begins with angles, of which cosine and sine are seen."""
+    turned, rest = obs[: 2 * angles].reshape(-1, 2), obs[2 * angles :]
+    state = np.concatenate([np.arctan2(turned[:, 1], turned[:, 0]), rest])
+    env.unwrapped.state = state.astype(float)

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 
 from policymix.core.encoders import standardise
 from policymix.core.errors import DomainError, PolicymixError
+from policymix.core.settings import DEFAULTS, TABLE_DEFAULTS
 from policymix.core.types import Box, Discrete
 from policymix.environments.base import Family
 from policymix.environments.copies import copies_of
-from policymix.environments.domain import Domain, RightSource
+from policymix.environments.domain import Domain, RightSource, spec_of
 from policymix.environments.episodes import Sampled, collect, taking_turns
 from policymix.environments.finite import FiniteDomain
 from policymix.environments.own_code import is_own_code, own_value
@@ -107,18 +108,23 @@ def _speak_otherwise(library: SourceLibrary) -> bool:
 def domain_of(target: Any, horizon: int) -> Domain:
     """A known domain, or one made around a target of the user's own.
 
-    It is scored by its return, or by regret if that can be computed.
+    It is scored by its return, or by regret if that can be computed. Where observations
+    and actions are numbers, tables are learned.
     """
     if isinstance(target, Domain):
         return target
     if isinstance(target, str) and target in domain_names():
         return find_domain(target)
     variant, name = own_variant(target, horizon)
-    family = Family(name, variant, {})
-    if isinstance(variant, FiniteDomain):
-        measure = "regret per step"
-        return Domain(name, lambda: family, measure=measure, score=None, better="lower")
-    return Domain(name, lambda: family)
+    family, spec = Family(name, variant, {}), spec_of(variant, name)
+    spaces = spec.observation, spec.action
+    numbered = all(isinstance(space, Discrete) for space in spaces)
+    domain = Domain(
+        name, lambda: family, settings=TABLE_DEFAULTS if numbered else DEFAULTS
+    )
+    if not isinstance(variant, FiniteDomain):
+        return domain
+    return replace(domain, measure="regret per step", score=None, better="lower")
 
 
 def load_task(place: str | Path) -> TransferTask:

@@ -83,7 +83,8 @@ def train(
         steps: samples of the target; by default those of the settings.
         seed: trial t has seed + t.
         trials: independent repetitions, run side by side.
-        settings: by default the domain's, for own targets `DEFAULTS`.
+        settings: by default the domain's; for own targets `DEFAULTS`, or
+            `TABLE_DEFAULTS` if observations and actions are numbers.
         mixture: one of your own, or a function (sources, settings) that makes it; by
             default what the settings ask for.
         cores: of the processor to use, a shard of the trials on each; None uses all,

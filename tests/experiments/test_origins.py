@@ -137,5 +137,6 @@ def test_the_settings_of_a_domain_that_is_not_the_papers_are_explained_too():
     assert list(changed) == NAMES
     assert {row.paper for row in changed.values()} == {None}
     assert changed["discount"].origin == "changed for this run from 0.99"
-    assert changed["layers"].origin == "changed for this run from (64, 64)"
+    assert changed["layers"].origin == "default for tasks that the paper has not"
+    assert changed["replay"].origin == "changed for this run from True"
     assert not any(row.origin.startswith("paper") for row in changed.values())

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.wrappers import TransformObservation
 
 from policymix.beliefs.belief import gather_evidence
 from policymix.core.encoders import OneHot
@@ -385,11 +386,10 @@ def test_an_environment_is_its_own_model():
 
 
 def test_a_simulator_that_does_not_repeat_itself_is_named():
-    with pytest.raises(SourceError, match=r"^source 'mine': .*Acrobot.*set_state"):
-        adapted(
-            dynamics=gymnasium.make("Acrobot-v1"),
-            spec=TaskSpec(Box((-1.0,) * 6, (1.0,) * 6), Discrete(3)),
-        )
+    cart = gymnasium.make("CartPole-v1")
+    doubled = TransformObservation(cart, lambda obs: 2 * obs, cart.observation_space)
+    with pytest.raises(SourceError, match=r"^source 'mine': .*CartPole.*set_state"):
+        adapted(lambda obs: 0, doubled, CART)
 
 
 def run(given, trials=1, **changes):

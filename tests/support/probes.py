@@ -204,6 +204,7 @@ class CorridorEnv:
 
     def __init__(self, domain):
         self._domain = domain
+        self.observation_space = spaces.Discrete(domain.length)
         self.action_space = spaces.Discrete(2)
 
     def close(self):

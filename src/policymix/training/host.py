@@ -145,7 +145,7 @@ def _at(chances: Draws, step: Int[Array, ""]) -> Draws:
     return jax.tree.map(lambda x: x[step], chances)
 
 
-def _observations(setup: LearningSetup, obs: Float[Array, "..."]) -> Array:
+def _observations(setup: LearningSetup, obs: Array) -> Array:
     return obs.astype(int) if isinstance(setup.spec.observation, Discrete) else obs
 
 

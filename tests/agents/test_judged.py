@@ -12,6 +12,7 @@ from policymix.agents.heads import NetworkHeads, SteadyHeads, TableHeads
 from policymix.agents.judged import Judged, rule, sure
 from policymix.core.types import Transition
 from policymix.environments.finite import Tables, solve, values_of
+from policymix.methods.rivals import FOLLOW
 
 STATES, ACTIONS, GAMMA = 6, 3, 0.9
 
@@ -72,7 +73,19 @@ def test_nobody_is_sure_of_an_action_that_was_never_tried():
     assert rule(own, judged, jnp.array([1.0, 1.0]), phi, 1.0) == 1
 
 
-def test_where_the_own_model_is_believed_there_is_no_advice():
+def test_one_way_follows_sources_that_are_hardly_believed():
+    network = NetworkHeads(DQN(GAMMA, (2, 8, ACTIONS)))
+    agent, obs = Judged(network, network, network, GAMMA), jnp.array([0.3, -0.2])
+    state = agent.init(jax.random.key(0))
+    for advised in range(ACTIONS):
+        phi = 0.01 * jax.nn.one_hot(advised, ACTIONS)
+        followed = agent.preferences(state, obs, phi, jnp.asarray(FOLLOW))
+        assert jnp.argmax(followed) == advised
+    nobody = agent.preferences(state, obs, jnp.zeros(ACTIONS), jnp.asarray(FOLLOW))
+    np.testing.assert_array_equal(nobody, agent.steady_values(state, obs))
+
+
+def test_where_the_own_model_is_believed_the_rule_takes_no_advice():
     own, judged = jnp.array([0.0, 1.0]), jnp.zeros((4, 2))
     assert rule(own, judged, jnp.ones(2), jnp.array([0.4, 0.0]), 1.0) == 1
     assert rule(own, judged, jnp.ones(2), jnp.array([0.6, 0.0]), 1.0) == 0

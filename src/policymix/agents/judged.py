@@ -130,10 +130,14 @@ class Judged(AbstractAgent[JudgedState]):
         phi: Float[Array, " actions"],
         way: Int[Array, ""],
     ) -> Float[Array, " actions"]:
-        """What one of the three ways to behave prefers: advice, rule, own values."""
+        """What one of the three ways to behave prefers: advice, rule, own values.
+
+        The first follows whatever advice there is. That the own model explains the
+        target better says nothing of policies: what they are worth their returns say.
+        """
         own = self.steady_values(state, obs)
         ruled = jax.nn.one_hot(self.ruled(state, obs, phi), phi.size)
-        advice = jnp.where(jnp.sum(phi) < 0.5, own, phi)
+        advice = jnp.where(jnp.sum(phi) > 0.0, phi, own)
         return jnp.stack([advice, ruled, own])[way]
 
     def action_values(

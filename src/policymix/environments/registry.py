@@ -54,7 +54,8 @@ GROUPS = {
     "advice": (
         *("maze-spoilt-0", "maze-spoilt-5", "maze-spoilt-20", "maze-spoilt-50"),
         *("maze-spoilt-100", "maze-wrong-rooms"),
-        *("cartpole-weak", "cartpole-random", "cartpole-useless"),
+        *("cartpole-weak", "cartpole-unselected"),
+        *("cartpole-random", "cartpole-useless"),
         *("cartpole-ones", "cartpole-cents", "cartpole-dollars"),
         *("inventory-wrong-cost", "lander-weak"),
     ),

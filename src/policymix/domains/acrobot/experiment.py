@@ -28,7 +28,7 @@ STUDY = Study(
     effort=(300.0, 60.0),
     truth="",
     sweeps={},
-    methods=("mars", "follow", "scratch", "multipolar", "mars-explicit"),
+    methods=("mars", "follow", "scratch", "multipolar"),
 )
 ACROBOT = Domain(
     name="acrobot",

@@ -1,6 +1,8 @@
 """Blocks of trials on executors: the same files, whatever becomes of workers."""
 
 import os
+import subprocess
+import sys
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import replace
 
@@ -139,6 +141,30 @@ def test_processes_outlive_one_that_dies():
         assert processes.submit(abs, -3).result() == 3
     finally:
         processes.shutdown()
+
+
+COUNT = """
+from pathlib import Path
+from policymix.core.executor import at_work
+with at_work():
+    import jax
+    jax.numpy.ones(3).block_until_ready()
+names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+print(sum("XLAEigen" in name for name in names), "PJRT_NPROC" in os.environ)
+"""
+
+
+@pytest.mark.parametrize(("asked", "told"), [(None, "1 False"), ("3", "3 True")])
+def test_a_worker_computes_with_one_thread_unless_told_otherwise(asked, told):
+    """Twelve workers on 16 cores made a load of 82, and took twice their time."""
+    env = {
+        **os.environ,
+        "JAX_PLATFORMS": "cpu",
+        **({"PJRT_NPROC": asked} if asked else {}),
+    }
+    command = [sys.executable, "-c", f"import os\n{COUNT}"]
+    found = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == told
 
 
 def test_an_executor_that_is_not_there_is_named():

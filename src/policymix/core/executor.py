@@ -4,6 +4,7 @@ Anything with `submit(function, *arguments)` whose answer has `result()` is an e
 processes of `concurrent.futures`, SLURM by `submitit`, Dask, Ray.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from policymix.core.errors import PolicymixError
 
 BEGUN_AT_MOST = 3
 """How often work is begun whose worker is lost."""
+THREADS = "PJRT_NPROC"
+"""The variable that tells JAX how many threads it may start."""
 WAITING = 256
 """Pieces that an executor has at a time, if it does not say how many it works on."""
 
@@ -75,9 +78,18 @@ def until_done(
 
 
 @contextmanager
-def telling_plainly() -> Iterator[None]:
-    """The sentence of an error alone, since not every error can travel."""
+def at_work() -> Iterator[None]:
+    """Around what a worker does: one thread, and of an error the sentence alone.
+
+    There are as many workers as cores, and JAX would start a thread for each core in
+    every one of them; it asks how many when it begins. Not every error can travel.
+    """
+    asked = os.environ.get(THREADS)
+    os.environ[THREADS] = asked or "1"
     try:
         yield
     except PolicymixError as error:
         raise PolicymixError(str(error)) from None
+    finally:
+        if asked is None:
+            del os.environ[THREADS]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policymix.core.errors import PolicymixError
-from policymix.core.executor import Executor, telling_plainly, until_done, waiting
+from policymix.core.executor import Executor, at_work, until_done, waiting
 from policymix.core.progress import Begin, silent
 from policymix.core.settings import Settings
 from policymix.environments.own_code import run_again, was_run
@@ -88,7 +88,7 @@ def reference_at(place: str, loaded: tuple[str, ...]) -> Reference | None:
 def run_block(block: Block, cores: int | None = 1) -> Made:
     """What a worker does: nothing is written."""
     started = time.perf_counter()
-    with telling_plainly():
+    with at_work():
         watched = _watch(block, cores)
     return Made(watched, time.perf_counter() - started)
 

@@ -114,19 +114,7 @@ def open_executor(
         executor = Ray(address)
     else:
         executor = Processes(workers or len(os.sched_getaffinity(0)))
-    with one_thread_each():
-        try:
-            yield executor
-        finally:
-            executor.shutdown()
-
-
-@contextmanager
-def one_thread_each() -> Iterator[None]:
-    """Processes that begin now compute with one thread: there are enough of them."""
-    before = os.environ.get("XLA_FLAGS", "")
-    os.environ["XLA_FLAGS"] = f"{before} --xla_cpu_multi_thread_eigen=false".strip()
     try:
-        yield
+        yield executor
     finally:
-        os.environ["XLA_FLAGS"] = before
+        executor.shutdown()

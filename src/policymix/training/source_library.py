@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from policymix.core.errors import DomainError
-from policymix.core.executor import Executor, telling_plainly, until_done, waiting
+from policymix.core.executor import Executor, at_work, until_done, waiting
 from policymix.core.progress import Begin, silent
 from policymix.core.seeds import check_seed
 from policymix.core.types import Discrete
@@ -109,7 +109,7 @@ def train_there(
     domain_name: str, name: str, seed: int, loaded: tuple[str, ...]
 ) -> tuple[SourceTask, dict[str, Any]]:
     """The same, by a worker."""
-    with telling_plainly():
+    with at_work():
         run_again(loaded, domain_name)
         return trained_source(domain_name, name, seed)
 

@@ -47,6 +47,24 @@ def test_what_was_begun_was_finished_and_the_table_is_that_of_the_rows(results, 
     assert found == table_of(everything, tables)
 
 
+def test_mars_is_ahead_of_another_papers_best_row_as_the_page_says():
+    """Highs of theirs and lows of ours, at every mark."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+        external = importlib.import_module("external")
+    machines = read_results(ROOT / "results" / "acrobot")
+    ours = {
+        name: [cell.split(" ", 1) for cell in external.our_cells(machines, name)]
+        for name in ("mars", "follow", "scratch", "multipolar")
+    }
+    theirs = external.PUBLISHED["MULTIPOLAR, four sources"]
+    for place, (_, between) in enumerate(ours["mars"]):
+        low, _ = map(float, between.strip("[]").split(", "))
+        assert low > float(theirs[place].split(", ")[1].rstrip("]"))
+        others = [float(ours[name][place][0]) for name in ours if name != "mars"]
+        assert float(ours["mars"][place][0]) > max(others)
+
+
 @pytest.fixture(scope="module")
 def writer():
     """The script that writes tables and figures into pages."""

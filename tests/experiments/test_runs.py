@@ -148,3 +148,21 @@ def test_a_run_that_was_killed_goes_on_and_ends_as_if_nothing_had_been(
 def test_no_row_depends_on_the_other_methods(whole, tmp_path):
     alone = go(tmp_path / "alone", ("scratch",))
     assert alone == [row for row in whole[1] if row.method == "scratch"]
+
+
+def test_a_state_too_large_to_keep_costs_the_method_that_was_stopped(
+    whole, tmp_path, monkeypatch
+):
+    out = tmp_path / "out"
+    monkeypatch.setattr("policymix.training.checkpoint.MAX_ARRAYS_BYTES", 1000)
+    with monkeypatch.context() as patch:
+        breaking(patch, "scratch", 100, SystemExit())
+        with (
+            pytest.warns(UserWarning, match="2 trials could have .*: stopped, "),
+            pytest.raises(SystemExit),
+        ):
+            go(out)
+    with pytest.warns(UserWarning, match="scratch begins anew"):
+        go(out)
+    assert (out / ROWS).read_bytes() == (whole[0] / ROWS).read_bytes()
+    assert sorted(p.name for p in out.iterdir()) == [ROWS, FACTS]

@@ -2,6 +2,7 @@
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,7 +22,7 @@ from policymix.storage.folders import canonical, remove_folder, write_folder
 from policymix.storage.places import GOING_ON, check_unused
 from policymix.storage.records import read_settings
 from policymix.storage.runs import FACTS, Row, files_of, read_run, write_run
-from policymix.training.checkpoint import Checkpoint
+from policymix.training.checkpoint import Checkpoint, too_large
 from policymix.training.loop import lanes_of
 from policymix.training.run import Pause, TrainingRun, TrialError, carry_out
 from policymix.training.setup import build_setup
@@ -137,15 +138,24 @@ def check_begun(out: Path, facts: dict[str, Any]) -> None:
 def run_kept(
     run: TrainingRun, begin: Begin, out: Path, facts: dict[str, Any], rows: list[Row]
 ) -> None:
-    """One method from where it was; its rows are added, on disk at every evaluation."""
-    kept = Checkpoint(out / GOING_ON / run.name.replace("/", "-"), run)
-    before = len(rows)
-    rows += kept.resume()
+    """One method from where it was; its rows are added, on disk at every evaluation.
+
+    Where its state is too large to be kept, it begins anew whenever it was stopped.
+    """
+    place, before = out / GOING_ON / run.name.replace("/", "-"), len(rows)
+    told = too_large(run)
+    kept = None if told else Checkpoint(place, run)
+    if kept is None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        warnings.warn(f"{told}: stopped, {run.name} begins anew", stacklevel=2)
+    else:
+        rows += kept.resume()
 
     def at_pause(pause: Pause) -> None:
         rows.extend(pause.rows)
         write_run(out, facts, rows)
-        kept.save(rows[before:])
+        if kept is not None:
+            kept.save(rows[before:])
 
     carry_out(run, begin, run.name, at_pause, tuple(rows[before:]))
 

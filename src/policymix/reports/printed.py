@@ -12,6 +12,7 @@ from policymix.core.progress import bars
 from policymix.core.terminal import Terminal
 from policymix.environments.registry import find_domain
 from policymix.reports.results import UTMOST
+from policymix.reports.verdicts import FINEST
 from policymix.sources.fingerprint import fingerprint
 from policymix.storage.places import held
 from policymix.storage.runs import Row
@@ -90,10 +91,14 @@ def summary_table(task: TransferTask, rows: Sequence[Row]) -> Table:
 
 
 def mean_and_error(values: np.ndarray) -> str:
-    """A mean over trials with its standard error."""
+    """A mean over trials with its standard error, and digits enough to tell them."""
     values = np.clip(values, -UTMOST, UTMOST)
-    form = ".1f" if np.abs(values).max() < 1e15 else ".3g"
-    if len(values) < 2:
-        return f"{values.mean():{form}}"
-    error = values.std(ddof=1) / len(values) ** 0.5
-    return f"{values.mean():{form}} ± {error:{form}}"
+    middle, size = values.mean(), np.abs(values).max()
+    error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    if size >= 1e15:
+        form = ".3g"
+    else:
+        smallest = error or size or 1.0
+        form = f".{np.clip(-np.floor(np.log10(smallest)), 1, FINEST):.0f}f"
+    told = f"{middle:{form}}"
+    return told if len(values) < 2 else f"{told} ± {error:{form}}"

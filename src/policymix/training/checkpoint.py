@@ -35,6 +35,18 @@ PREFIX = "step-"
 TOLD = ("score", "alone", "training")
 
 
+def too_large(run: TrainingRun) -> str:
+    """What is said of a state that is more than will be read back; "" if it fits."""
+    size = 4 * len(run.seeds) * run.plan.capacity * run.setup.layout.width
+    size += sum(leaf.nbytes for leaf in jax.tree.leaves(run.loop.trials))
+    if size <= MAX_ARRAYS_BYTES:
+        return ""
+    return (
+        f"a checkpoint of {len(run.seeds)} trials could have {size:,} bytes, more than "
+        f"the {MAX_ARRAYS_BYTES:,} that are read back"
+    )
+
+
 class Checkpoint:
     """The latest state of a run, in a folder that is new or holds this very run.
 
@@ -46,14 +58,8 @@ class Checkpoint:
     def __init__(self, folder: str | Path, run: TrainingRun):
         self.folder, self._run = Path(folder), run
         self._facts = json.loads(canonical(_identity(run)))
-        size = 4 * len(run.seeds) * run.plan.capacity * run.setup.layout.width
-        size += sum(leaf.nbytes for leaf in jax.tree.leaves(run.loop.trials))
-        if size > MAX_ARRAYS_BYTES:
-            raise PolicymixError(
-                f"a checkpoint of {len(run.seeds)} trials could have {size:,} bytes, "
-                f"more than the {MAX_ARRAYS_BYTES:,} that are read back. Lower "
-                "capacity or trials"
-            )
+        if told := too_large(run):
+            raise PolicymixError(f"{told}. Lower capacity or trials")
 
     def resume(self) -> list[Row]:
         """Bring the run to where it was; its rows until then. None if there is none."""

@@ -54,17 +54,17 @@ GROUPS = {
     "advice": (
         *("maze-spoilt-0", "maze-spoilt-5", "maze-spoilt-20", "maze-spoilt-50"),
         *("maze-spoilt-100", "maze-wrong-rooms"),
-        *("cartpole-weak", "cartpole-unselected"),
-        *("cartpole-random", "cartpole-useless"),
+        *("cartpole-weak", "cartpole-random", "cartpole-useless"),
         *("cartpole-ones", "cartpole-cents", "cartpole-dollars"),
         *("inventory-wrong-cost", "lander-weak"),
     ),
     "acrobot": tuple(f"acrobot-{place}" for place in range(10)),
     "likelihood": ("lander-model", "lander-coverage", "lander-prior"),
+    "unselected": ("cartpole-unselected",),
 }
-"""Names that stand for several experiments: the paper's, both inventories, kinds of
-imperfect advice, ten machines of another paper's table, and the lander's likelihood
-taken apart."""
+"""Folders of results and their experiments: the paper's, both inventories, kinds of
+imperfect advice, ten machines of another paper's table, the lander's likelihood taken
+apart, and CartPole with policies as training left them."""
 EVERYTHING = "all"
 """All groups, each in a folder of its own."""
 EXAMPLE = "cartpole"

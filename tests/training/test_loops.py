@@ -225,7 +225,6 @@ def test_the_last_chunk_may_be_shorter():
     assert run(MIXED, "scratch", 50, trials=4).curve()[0].tolist() == [0, 50]
 
 
-@pytest.mark.learning
 def test_what_is_learned_does_not_depend_on_how_often_one_looks():
     """On the host's loop; for the compiled one see the test of devices above."""
     task = on_host(MIXED)

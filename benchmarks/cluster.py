@@ -40,6 +40,19 @@ class Counted:
         return self._executor.submit(function, *arguments)
 
 
+class Killed:
+    """A node, and what had been done when it was killed."""
+
+    def __init__(self, cluster: Cluster, node: Any, done: list[Any]):
+        self._cluster, self._node, self._done = cluster, node, done
+        self.told = "no node was killed"
+
+    def __call__(self) -> None:
+        """Kill it, as kill -9 does."""
+        self.told = f"a node was killed after {len(self._done)} blocks"
+        self._cluster.remove_node(self._node, allow_graceful=False)
+
+
 def wanted_in(
     experiment: Experiment, parts: tuple[str, ...], out: Path
 ) -> list[Wanted]:
@@ -84,11 +97,14 @@ def main(
     ray.init(address=cluster.address, log_to_driver=False)
     executor = Counted(Ray())
     experiment = plan(prepare(load_task(domain)), seed=0, quick=True)
-    done = []
+    done: list[Any] = []
+    killing = Killed(cluster, second, done)
     with tempfile.TemporaryDirectory() as folder:
         there, here = Path(folder) / "there", Path(folder) / "here"
         if kill:
-            threading.Timer(kill, cluster.remove_node, [second, False]).start()
+            timer = threading.Timer(kill, killing)
+            timer.daemon = True  # the work may be quicker
+            timer.start()
         started = time.perf_counter()
         wanted = wanted_in(experiment, parts, there)
         run_on(Blockwise(executor, block), wanted, lambda *told: done.append(told))
@@ -99,7 +115,8 @@ def main(
         run_here(wanted_in(experiment, parts, here), silent, lambda *_: None)
         same = files_in(there) == files_in(here)
         count = len(files_in(there))
-    print(f"{len(done)} blocks done, {executor.begun} begun, {seconds:.0f} s")
+    counted = f"{len(done)} blocks done, {executor.begun} begun"
+    print(f"{counted}, {seconds:.0f} s; {killing.told}")
     print(f"nodes in the end: {nodes}; {count} files, equal to those made here: {same}")
     if not same:
         raise SystemExit(1)

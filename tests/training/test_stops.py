@@ -9,7 +9,7 @@ import pytest
 from policymix.core.errors import PolicymixError
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
-from policymix.training.run import TrialError, check_numbers
+from policymix.training.run import TrialError
 from policymix.training.task import TransferTask, prepare
 from policymix.training.train import train
 
@@ -137,9 +137,38 @@ def test_numbers_that_are_none_are_told_in_a_sentence(options, words):
     ("change", "words"),
     [
         ({"discount": "high"}, "discount is 'high': it must be float"),
+        ({"discount": float("nan")}, "discount is nan: it must be finite"),
         ({"layers": [8]}, r"layers is \[8\]: it must be tuple"),
+        ({"layers": (0,)}, "a width of layers is 0: it must be at least 1"),
+        ({"epochs": 0}, "epochs is 0: it must be at least 1"),
     ],
 )
-def test_settings_of_another_type_are_told_in_a_sentence(change, words):
+def test_settings_that_make_no_run_are_told_in_a_sentence(change, words):
     with pytest.raises(PolicymixError, match=words):
-        check_numbers(replace(QUICK, **change), 1)
+        train(MIXED, "mars", settings=replace(QUICK, **change), progress=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {"settings": {"steps": 5}},
+            r"settings is \{'steps': 5\}: it must be Settings",
+        ),
+        ({"settings": 5, "steps": 5}, "settings is 5: it must be Settings"),
+        ({"method": 5}, "the method is 5: it must be a name"),
+        ({"mixture": 5}, "mixture is 5: it must be a mixture"),
+        ({"callback": 5}, "the callback is 5: it must be a function"),
+        ({"callback": [print, "x"]}, "the callback is 'x': it must be a function"),
+        ({"cores": -1}, "cores is -1: it must be at least 1"),
+        ({"cores": 1.5}, r"cores is 1\.5: it must be a whole number"),
+        ({"task": 5}, "the task is 5: it must be a domain's name"),
+        ({"task": "x" * 5_000}, "there is no domain 'xxx"),
+        ({"trials": 2**62}, "it must be at most 1,048,576"),
+        ({"trials": True}, "trials is True: it must be a whole number"),
+    ],
+)
+def test_arguments_of_another_kind_are_told_in_a_sentence(options, words):
+    usual = {"task": MIXED, "method": "mars", "settings": QUICK, "progress": False}
+    with pytest.raises(PolicymixError, match=words):
+        train(**usual | options)

@@ -88,6 +88,36 @@ def test_an_environment_of_the_old_kind_is_refused_before_training():
             prepare(TransferTask(kind, ONLY, horizon=20))
 
 
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (([0.0], 0.0, False, False, {}), r"an observation of shape \(1,\), but"),
+        (("left", 0.0, False, False, {}), r"an observation of shape \(\), but"),
+        ((None, 0.0, False, False, {}), r"an observation of shape \(\), but"),
+        ((["a", "b"], 0.0, False, False, {}), "observations are no numbers"),
+    ],
+)
+def test_observations_that_are_none_are_told_before_training(answer, words):
+    task = TransferTask(lambda: Failing(1, answer, range(10**8)), ONLY, horizon=20)
+    with pytest.raises(PolicymixError, match=words):
+        prepare(task)
+
+
+def test_an_episode_begins_with_an_observation_of_the_same_shape():
+    class Shrinking(Line):
+        def reset(self, *, seed=None, options=None) -> Any:
+            obs, info = super().reset(seed=seed)
+            return (obs[:1] if seed is None else obs), info  # which is a later one
+
+    error = stopped(Shrinking)
+    assert "the target's reset returns an observation of shape (1,), but" in str(error)
+
+
+def test_an_endless_reward_is_told_as_such_and_without_a_warning():
+    error = stopped(lambda: Failing(70, ([0.0, 1.0], 1e308, False, False, {})))
+    assert "the reward is not a finite number" in str(error)
+
+
 def test_an_impossible_action_late_is_called_that():
     asked = []
 

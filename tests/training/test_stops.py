@@ -147,6 +147,28 @@ def test_a_source_that_raises_late_is_told_with_the_steps():
     told.match(r"^phi1, trial 0 \(seed 0\), (steps \d+ … \d+|after step \d+): ")
 
 
+@pytest.mark.parametrize("part", ["policy", "dynamics"])
+def test_answers_of_another_shape_late_are_called_that(part):
+    asked = []
+
+    def late(usual):
+        def answer(*arguments):
+            asked.append(arguments)
+            return [1.0] * 5 if len(asked) > 300 else usual(*arguments)
+
+        return answer
+
+    parts: dict[str, Any] = {"policy": homeward, "dynamics": stepping}
+    parts[part] = late(parts[part])
+    library = SourceLibrary([SourceTask("late", **parts)])
+    task = TransferTask(lambda: Line(), library, horizon=20)
+    words = (
+        rf"source 'late': its {part} returns .* needs numbers of shape"
+    )
+    with pytest.raises(TrialError, match=words):
+        train(task, "mars", settings=SETTINGS, progress=False)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

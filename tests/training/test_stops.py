@@ -162,9 +162,7 @@ def test_answers_of_another_shape_late_are_called_that(part):
     parts[part] = late(parts[part])
     library = SourceLibrary([SourceTask("late", **parts)])
     task = TransferTask(lambda: Line(), library, horizon=20)
-    words = (
-        rf"source 'late': its {part} returns .* needs numbers of shape"
-    )
+    words = rf"source 'late': its {part} returns .* needs numbers of shape"
     with pytest.raises(TrialError, match=words):
         train(task, "mars", settings=SETTINGS, progress=False)
 

@@ -127,9 +127,7 @@ def test_what_was_reached_before_own_code_failed_is_kept_aside(tmp_path):
 
     task = pm.prepare(pm.TransferTask(lambda: Breaking(), library()))
     numbers = (SETTINGS, 0, 1, tmp_path / "out", Console(quiet=True))
-    words = (
-        r"scratch, trial 0 .* the motor is hot\. Its rows until then"
-    )
+    words = r"scratch, trial 0 .* the motor is hot\. Its rows until then"
     with pytest.raises(TrialError, match=words):
         run_comparison(task, ("scratch",), *numbers)
     aside = tmp_path / "out" / STOPPED

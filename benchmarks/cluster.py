@@ -2,6 +2,7 @@
 
     python benchmarks/cluster.py
     python benchmarks/cluster.py --domain maze --parts scratch mars --kill 20
+    python benchmarks/cluster.py --kill-after 1
 
 Needs the extra `ray`. The nodes are processes of this machine, each with one core.
 """
@@ -83,6 +84,7 @@ def main(
     ),
     block: int = 1,
     kill: float = 0.0,
+    kill_after: int = 0,
 ) -> None:
     """Run parts of a small experiment on two nodes and here, and compare.
 
@@ -91,6 +93,7 @@ def main(
         parts: of its experiment.
         block: trials of a block.
         kill: seconds after which one of the nodes is killed; 0 leaves both alone.
+        kill_after: the same in blocks that are done, however slow the machine is.
     """
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     second = cluster.add_node(num_cpus=1)
@@ -107,7 +110,13 @@ def main(
             timer.start()
         started = time.perf_counter()
         wanted = wanted_in(experiment, parts, there)
-        run_on(Blockwise(executor, block), wanted, lambda *told: done.append(told))
+
+        def at_block(*told: Any) -> None:
+            done.append(told)
+            if len(done) == kill_after:
+                killing()
+
+        run_on(Blockwise(executor, block), wanted, at_block)
         seconds = time.perf_counter() - started
         nodes = sum(node["Alive"] for node in ray.nodes())
         ray.shutdown()

@@ -14,7 +14,7 @@ from policymix.core.types import Key
 
 LIMIT = 2**64
 """The first number that is no seed any more."""
-MOST_TRIALS = 1 << 20
+TRIALS_AT_ONCE = 1 << 20
 """Of one call; a larger number is a slip, and would only fill the memory."""
 
 
@@ -44,9 +44,9 @@ def seeds_from(seed: Any, count: int) -> np.ndarray:
         raise PolicymixError(
             f"trials is {count!r}: it must be a whole number, at least 1"
         )
-    if count > MOST_TRIALS:
+    if count > TRIALS_AT_ONCE:
         raise PolicymixError(
-            f"trials is {count}: it must be at most {MOST_TRIALS:,}. Run more of them "
+            f"trials is {count}: it must be at most {TRIALS_AT_ONCE:,}. Run more of them "
             "in several calls, from other seeds on"
         )
     first = check_seed(seed, count)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
+from policymix.beliefs.mixture import AbstractMixture
 from policymix.core.errors import PolicymixError
 from policymix.core.settings import Settings
 from policymix.storage.records import conforms
@@ -70,6 +71,16 @@ def check_recipe(method: Any) -> None:
             f"the method is {_brief(method)}: it must be a name, such as 'mars', or a "
             "recipe, which is a function"
         )
+
+
+def a_mixture(given: Any) -> AbstractMixture:
+    """What was given, or a complaint if it is no mixture."""
+    if isinstance(given, AbstractMixture):
+        return given
+    raise PolicymixError(
+        f"mixture is {_brief(given)}: it must be a mixture, or a function of the "
+        "sources and the settings that makes one"
+    )
 
 
 def callbacks_of(given: Any) -> tuple[Callable[..., Any], ...]:

@@ -34,7 +34,7 @@ from policymix.methods.method import Given, Method, Recipe
 from policymix.methods.recipes import find_recipe
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
-from policymix.training.arguments import check_settings
+from policymix.training.arguments import a_mixture, check_settings
 from policymix.training.task import TransferTask
 from policymix.training.trial import LearningSetup
 
@@ -119,12 +119,7 @@ def mixture_of(
         return None if method.mixture is None else method.mixture(library, settings)
     if given is None:
         return (method.mixture or make_mixture)(library, settings)
-    mixture = given(library, settings) if callable(given) else given
-    if not isinstance(mixture, AbstractMixture):
-        raise PolicymixError(
-            f"mixture is {mixture!r:.40}: it must be a mixture, or a function of the "
-            "sources and the settings that makes one"
-        )
+    mixture = a_mixture(given(library, settings) if callable(given) else given)
     if not mixture.replays and settings.updates != "step":
         raise PolicymixError(
             f"updates is {settings.updates!r}, but {type(mixture).__name__} learns "

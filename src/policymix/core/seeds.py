@@ -46,8 +46,8 @@ def seeds_from(seed: Any, count: int) -> np.ndarray:
         )
     if count > TRIALS_AT_ONCE:
         raise PolicymixError(
-            f"trials is {count}: it must be at most {TRIALS_AT_ONCE:,}. Run more of them "
-            "in several calls, from other seeds on"
+            f"trials is {count}: it must be at most {TRIALS_AT_ONCE:,}. Run more in "
+            "several calls, from other seeds on"
         )
     first = check_seed(seed, count)
     return np.array([first + place for place in range(count)], np.uint64)

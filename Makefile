@@ -1,15 +1,18 @@
-# make demo, make test, make docs: all that a fresh clone needs is Python >= 3.11, make and a package index.
+# make demo, make test, make test-docs, make docs: all that a fresh clone needs is Python >= 3.11, make and a package index.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test test-docs lint docs bench clean
 
 demo: .venv/installed
 	$(BIN)/policymix demo
 
 test: lint
-	$(BIN)/pytest --numprocesses 2
+	$(BIN)/pytest --numprocesses 2 -m 'not shown'
+
+test-docs: .venv/installed-dev
+	$(BIN)/pytest --numprocesses 2 -m shown
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check

@@ -2,6 +2,7 @@
 
     python benchmarks/cluster.py
     python benchmarks/cluster.py --domain maze --parts scratch mars --kill 20
+    python benchmarks/cluster.py --kill-after 1
 
 Needs the extra `ray`. The nodes are processes of this machine, each with one core.
 """
@@ -40,6 +41,19 @@ class Counted:
         return self._executor.submit(function, *arguments)
 
 
+class Killed:
+    """A node, and what had been done when it was killed."""
+
+    def __init__(self, cluster: Cluster, node: Any, done: list[Any]):
+        self._cluster, self._node, self._done = cluster, node, done
+        self.told = "no node was killed"
+
+    def __call__(self) -> None:
+        """Kill it, as kill -9 does."""
+        self.told = f"a node was killed after {len(self._done)} blocks"
+        self._cluster.remove_node(self._node, allow_graceful=False)
+
+
 def wanted_in(
     experiment: Experiment, parts: tuple[str, ...], out: Path
 ) -> list[Wanted]:
@@ -70,6 +84,7 @@ def main(
     ),
     block: int = 1,
     kill: float = 0.0,
+    kill_after: int = 0,
 ) -> None:
     """Run parts of a small experiment on two nodes and here, and compare.
 
@@ -78,20 +93,30 @@ def main(
         parts: of its experiment.
         block: trials of a block.
         kill: seconds after which one of the nodes is killed; 0 leaves both alone.
+        kill_after: the same in blocks that are done, however slow the machine is.
     """
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     second = cluster.add_node(num_cpus=1)
     ray.init(address=cluster.address, log_to_driver=False)
     executor = Counted(Ray())
     experiment = plan(prepare(load_task(domain)), seed=0, quick=True)
-    done = []
+    done: list[Any] = []
+    killing = Killed(cluster, second, done)
     with tempfile.TemporaryDirectory() as folder:
         there, here = Path(folder) / "there", Path(folder) / "here"
         if kill:
-            threading.Timer(kill, cluster.remove_node, [second, False]).start()
+            timer = threading.Timer(kill, killing)
+            timer.daemon = True  # the work may be quicker
+            timer.start()
         started = time.perf_counter()
         wanted = wanted_in(experiment, parts, there)
-        run_on(Blockwise(executor, block), wanted, lambda *told: done.append(told))
+
+        def at_block(*told: Any) -> None:
+            done.append(told)
+            if len(done) == kill_after:
+                killing()
+
+        run_on(Blockwise(executor, block), wanted, at_block)
         seconds = time.perf_counter() - started
         nodes = sum(node["Alive"] for node in ray.nodes())
         ray.shutdown()
@@ -99,7 +124,8 @@ def main(
         run_here(wanted_in(experiment, parts, here), silent, lambda *_: None)
         same = files_in(there) == files_in(here)
         count = len(files_in(there))
-    print(f"{len(done)} blocks done, {executor.begun} begun, {seconds:.0f} s")
+    counted = f"{len(done)} blocks done, {executor.begun} begun"
+    print(f"{counted}, {seconds:.0f} s; {killing.told}")
     print(f"nodes in the end: {nodes}; {count} files, equal to those made here: {same}")
     if not same:
         raise SystemExit(1)

@@ -3,6 +3,7 @@
     python benchmarks/faults                       # all of it, about half an hour
     python benchmarks/faults saving files --share 0.01
     python benchmarks/faults --out results/own/faults.json
+    python benchmarks/faults run train --jobs 16   # so many processes at a time
 
 Everything that is counted must be 0, or else the exit status is 1.
 """
@@ -14,6 +15,7 @@ import platform
 import sys
 import tempfile
 import time
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -36,6 +38,8 @@ PARTS = {
     "streams": ("streams closed, full, ASCII; odd names", "streams.of_streams", 12),
 }
 """Name → what is done, by which function, how often."""
+WHOLE = ("one-file", "streams")
+"""Parts that are not shared out among processes."""
 
 
 def main():
@@ -43,6 +47,7 @@ def main():
     options.add_argument("parts", nargs="*", help=f"all by default: {', '.join(PARTS)}")
     options.add_argument("--share", type=float, default=1.0, help="of the usual counts")
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--jobs", type=int, default=1, help="processes at a time")
     options.add_argument("--out", type=Path, help="a file that is added to")
     asked = options.parse_args()
     sys.path.insert(0, str(Path(__file__).parent))
@@ -53,18 +58,18 @@ def main():
 
 def break_all(place, asked):
     """Every part that was asked for, with a line for each."""
-    import numpy as np
     from tally import WRONGS
 
     bad = 0
     for name in asked.parts or PARTS:
         what, function, count = PARTS[name]
         module, function = function.split(".")
-        act = getattr(import_module(module), function)
-        folder = place / name
-        folder.mkdir()
-        began, rng = time.monotonic(), np.random.default_rng(asked.seed)
-        tally = act(folder, max(1, round(asked.share * count)), rng)
+        module, began = import_module(module), time.monotonic()
+        count = max(1, round(asked.share * count))
+        jobs = 1 if name in WHOLE else min(asked.jobs, count)
+        tally = shared_out(getattr(module, function), place / name, count, jobs, asked)
+        if tally.figures:
+            tally.note = module.summary(tally.figures)
         seconds = time.monotonic() - began
         wrongs = {kind: tally[kind] for kind in WRONGS}
         told = ", ".join(f"{count} {kind}" for kind, count in wrongs.items())
@@ -75,6 +80,35 @@ def break_all(place, asked):
             keep(asked.out, name, found)
         bad += tally.bad
     return 1 if bad else 0
+
+
+def shared_out(act, place, count, jobs, asked):
+    """Do it so often, in so many processes at a time, each in a folder of its own."""
+    import numpy as np
+    from children import fork, tracebacks
+    from tally import Tally
+
+    place.mkdir()
+    if jobs == 1:
+        return act(place, count, np.random.default_rng(asked.seed))
+    tally, pids = Tally(), []
+    folders = [place / str(job) for job in range(jobs)]
+    shares = np.diff(np.linspace(0, count, jobs + 1).astype(int)).tolist()
+
+    def work(job):
+        rng = np.random.default_rng([asked.seed, job])
+        act(folders[job], shares[job], rng).keep(place / f"{job}.json")
+
+    for job, folder in enumerate(folders):
+        folder.mkdir()
+        pids.append(fork(partial(work, job), place))
+    for job, pid in enumerate(pids):
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        tally.ended(status, f"process {job}")
+        if status == 0:
+            tally.add(place / f"{job}.json")
+    tally.wrong("tracebacks", "of the suite itself", tracebacks(place))
+    return tally
 
 
 def keep(path, name, found):

@@ -61,8 +61,13 @@ def of_saving(place, count, rng):
             tally.wrong("lost", f"{name} is older", 0 <= now[name] < before[name])
         before |= now
     tally.wrong("tracebacks", "while writing", tracebacks(place))
-    tally.note = f"{max(before.values()):,} versions written"
+    tally.figures = [max(before.values())]
     return tally
+
+
+def summary(figures):
+    """Of saving."""
+    return f"{sum(figures):,} versions written"
 
 
 def version_of(*paths):

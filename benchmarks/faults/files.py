@@ -200,7 +200,7 @@ def put(document, path, rng):
 
 def of_files(place, count, rng):
     """Damage copies of every format and read them in other processes."""
-    tally, figures = Tally(), []
+    tally = Tally()
     exploded = place / "exploded"
     bomb = pickle.dumps(Bomb(str(exploded)))
     intact = {form: place / f"intact-{form}" for form in FORMATS}
@@ -211,11 +211,10 @@ def of_files(place, count, rng):
     while tally.times < count:
         form = forms[tally.times // BATCH % len(forms)]
         size = min(BATCH, count - tally.times)
-        figures += one_batch(place, form, intact[form], size, bomb, rng, tally)
+        tally.figures += one_batch(place, form, intact[form], size, bomb, rng, tally)
         tally.times += size
     tally.wrong("executed", "a pickle", exploded.exists())
     tally.wrong("tracebacks", "of a reader", tracebacks(place))
-    tally.note = summary(figures)
     return tally
 
 

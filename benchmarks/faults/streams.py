@@ -7,7 +7,7 @@ import signal
 import sys
 from functools import partial
 
-from children import end_within, status_of, tracebacks
+from children import end_within, size_of, status_of, tracebacks
 from tally import Tally
 
 from policymix.cli.main import main
@@ -85,13 +85,21 @@ def of_streams(place, count, rng):
 
 def of_terminating(place, count, rng):
     """Asked to end, it says so, keeps its rows, and the same command goes on."""
-    tally, out = Tally(), place / "out"
+    tally, out, whole = Tally(), place / "out", place / "whole"
     act = partial(small_run, place, out, steps=20_000)
+    status = status_of(partial(small_run, place, whole, steps=20_000), place)
+    tally.ended(status, "an undisturbed one")
+    rows, log = (folder / "evaluations.csv" for folder in (whole, out))
     for tally.times in range(1, count + 1):
-        log = out / "evaluations.csv"
-        moment = rng.uniform(0, 0.3)
-        status = end_within(act, moment, place, log, signal.SIGTERM)
-        tally.ended(status, "a terminated one", (ENDED, 0))
+        before, moment = size_of(log), rng.uniform(0, 0.3)
+        after = log if rng.uniform() < 0.75 else None  # or at any moment from its start
+        moment = moment if after else 20 * moment
+        status = end_within(act, moment, place, after, signal.SIGTERM)
+        # It may come before the command has said what to do with it.
+        tally.ended(status, "a terminated one", (ENDED, 0, -signal.SIGTERM))
+        tally.wrong("lost", "rows that were there", size_of(log) < before)
+        now = log.read_bytes() if log.exists() else b""
+        tally.wrong("other", "another row", not rows.read_bytes().startswith(now))
         shutil.rmtree(out) if status == 0 else None
     tally.wrong("tracebacks", "of the command", tracebacks(place))
     return tally

@@ -1,5 +1,6 @@
 """What went wrong, counted: all of it must be 0."""
 
+import json
 from collections import Counter
 
 WRONGS = {
@@ -13,11 +14,12 @@ WRONGS = {
 
 
 class Tally(Counter):
-    """Times, wrongs, and where the first of these were."""
+    """Times, wrongs, where the first of these were, and figures for a note."""
 
     def __init__(self):
         super().__init__()
         self.times, self.note, self.where = 0, "", []
+        self.figures = []
 
     def wrong(self, kind, what, happened=True):
         """Count something if it happened, and remember where."""
@@ -36,3 +38,15 @@ class Tally(Counter):
     def bad(self):
         """All that must be 0."""
         return sum(self[kind] for kind in WRONGS)
+
+    def keep(self, path):
+        """Write it down for another process."""
+        told = (self.times, self.note, self.where, self.figures, dict(self))
+        path.write_text(json.dumps(told))
+
+    def add(self, path):
+        """Count what another process has counted, too."""
+        times, note, where, figures, counts = json.loads(path.read_text())
+        self.times, self.note = self.times + times, self.note or note
+        self.where, self.figures = self.where + where, self.figures + figures
+        self.update(counts)

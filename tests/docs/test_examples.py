@@ -11,6 +11,8 @@ import pytest
 from support.drafts import draw_drafts
 from support.reader import hurry, run_program
 
+pytestmark = pytest.mark.shown
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAMPLES = {
     "own_environment": "200",

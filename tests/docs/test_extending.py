@@ -18,7 +18,7 @@ from policymix.training.setup import build_setup
 
 from support.own_probes import unoptimised as unoptimised
 
-pytestmark = pytest.mark.learning
+pytestmark = [pytest.mark.learning, pytest.mark.shown]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text("utf-8")
 SECTIONS = {

@@ -16,6 +16,8 @@ from policymix.cli.commands import EXAMPLES as COMMANDS
 from support.drafts import draw_drafts
 from support.reader import hurry, python_blocks, run_page
 
+pytestmark = pytest.mark.shown
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts)

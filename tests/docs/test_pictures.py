@@ -12,7 +12,7 @@ import pytest
 import policymix as pm
 from policymix.beliefs.potentials import EXPLICIT, LOOKAHEAD, REWARD
 
-pytestmark = pytest.mark.learning
+pytestmark = [pytest.mark.learning, pytest.mark.shown]
 
 DOCS = Path(__file__).parents[2] / "docs"
 README = DOCS.parent / "README.md"

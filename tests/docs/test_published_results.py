@@ -1,6 +1,7 @@
 """The results in the repository: whole, and what the pages say of them."""
 
 import importlib
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ from policymix.environments.registry import GROUPS
 from policymix.experiments.plans import plan
 from policymix.experiments.runner import missing
 from policymix.reports.analysis import measure
-from policymix.reports.results import read_results
+from policymix.reports.results import read_results as read_anew
 from policymix.reports.tables import table_of
 from policymix.training.task import load_task
 
@@ -21,9 +22,13 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = pytest.mark.parametrize("folder", ["paper", "inventory", "advice"])
 
 
+read_results = cache(read_anew)
+"""Rows of a folder, read once."""
+
+
 @pytest.fixture(scope="module")
 def results():
-    """By folder; read once."""
+    """By folder."""
     return {
         folder: read_results(ROOT / "results" / folder)
         for folder in ("paper", "inventory", "advice")
@@ -70,7 +75,9 @@ def writer():
     """The script that writes tables and figures into pages."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "docs"))
-        yield importlib.import_module("write_tables")
+        found = importlib.import_module("write_tables")
+        patch.setattr("figures.read_results", read_results)
+        yield found
 
 
 def test_figures_in_sentences_are_those_of_the_rows(writer):

@@ -19,11 +19,15 @@ from policymix.experiments.runner import Wanted, run_here, run_methods
 from policymix.experiments.snapshots import reference
 from policymix.experiments.visited import watch_visited
 from policymix.reports.compare import compare
+from policymix.sources.experts import SourceTask
+from policymix.sources.library import SourceLibrary
 from policymix.storage.places import GOING_ON
 from policymix.storage.runs import FACTS, ROWS, files_of
 from policymix.training import source_library
 from policymix.training.loop import lanes_of
+from policymix.training.task import TransferTask, prepare
 
+from support.own_probes import BRIEF, Line, homeward, stepping
 from support.probes import MIXED, QUICK
 
 TASK = replace(
@@ -193,6 +197,20 @@ def test_a_run_in_blocks_is_the_run_and_goes_on_with_or_without_workers(tmp_path
     run_methods(TASK, *numbers, out, silent)
     assert (out / ROWS).read_bytes() == (whole / ROWS).read_bytes()
     assert not (out / GOING_ON).exists()
+
+
+@pytest.mark.learning
+def test_a_run_on_an_environment_has_the_same_rows_in_blocks(tmp_path, monkeypatch):
+    sources = SourceLibrary([SourceTask("only", homeward, stepping)])
+    task = prepare(TransferTask(Line, sources, horizon=20))
+    monkeypatch.setattr(blocks, "task_at", lambda *_: task)
+    settings = replace(BRIEF, steps=120, evaluate_every=60)
+    numbers = (("scratch",), settings, 5, 1)
+    here = run_methods(task, *numbers, tmp_path / "here", silent)
+    there = run_methods_on(
+        Blockwise(Here(), 1), task, *numbers, tmp_path / "there", silent
+    )
+    assert list(map(str, there)) == list(map(str, here))  # nan is nan
 
 
 def test_looks_at_visited_states_are_those_of_one_piece(tmp_path):

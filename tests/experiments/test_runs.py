@@ -145,6 +145,24 @@ def test_a_run_that_was_killed_goes_on_and_ends_as_if_nothing_had_been(
         go(out)
 
 
+def test_whoever_stops_it_again_before_it_goes_on_loses_no_row(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        breaking(patch, "scratch", 100, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            go(out)
+    reached = (out / ROWS).read_bytes()
+    with monkeypatch.context() as patch:
+
+        def compiling(*arguments, **options):
+            raise KeyboardInterrupt
+
+        patch.setattr("policymix.experiments.runner.TrainingRun", compiling)
+        with pytest.raises(KeyboardInterrupt):
+            go(out)
+    assert (out / ROWS).read_bytes() == reached
+
+
 def test_no_row_depends_on_the_other_methods(whole, tmp_path):
     alone = go(tmp_path / "alone", ("scratch",))
     assert alone == [row for row in whole[1] if row.method == "scratch"]

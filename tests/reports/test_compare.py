@@ -10,11 +10,13 @@ from rich.console import Console
 
 import policymix as pm
 from policymix.core.errors import FileFormatError, PolicymixError
+from policymix.experiments.comparison import STOPPED
 from policymix.experiments.reproduce import command_of
 from policymix.reports.compare import run_comparison
 from policymix.reports.report import PAGE
 from policymix.reports.results import read_results
 from policymix.storage.runs import ROWS, read_run
+from policymix.training.run import TrialError
 
 from support.drafts import draw_drafts
 from support.own_probes import BRIEF
@@ -111,6 +113,31 @@ def test_more_trials_and_methods_are_added_as_if_run_at_once(first, run, tmp_pat
     grown, whole = (x.seen["mars"].arrays["trust"] for x in (results, once))
     assert grown.shape == (7, 2, 3)
     np.testing.assert_allclose(grown, whole, atol=1e-5)
+
+
+def test_what_was_reached_before_own_code_failed_is_kept_aside(tmp_path):
+    class Breaking(Slope):
+        hot, taken = True, 0
+
+        def step(self, action):
+            self.taken += 1
+            if self.hot and self.taken > 150:
+                raise OSError("the motor is hot")
+            return super().step(action)
+
+    task = pm.prepare(pm.TransferTask(lambda: Breaking(), library()))
+    numbers = (SETTINGS, 0, 1, tmp_path / "out", Console(quiet=True))
+    words = r"scratch, trial 0 .* the motor is hot\. Its rows until then"
+    with pytest.raises(TrialError, match=words):
+        run_comparison(task, ("scratch",), *numbers)
+    aside = tmp_path / "out" / STOPPED
+    kept = read_run(aside / "scratch")
+    assert kept.facts["status"].startswith("stopped: scratch, trial 0")
+    assert kept.curves["scratch"].steps.tolist() == [0, 100]
+    Breaking.hot = False
+    run_comparison(task, ("scratch",), *numbers)
+    assert read_run(tmp_path / "out" / "scratch").facts["status"] == "finished"
+    assert not aside.exists()
 
 
 def test_a_folder_of_another_comparison_is_left_alone(first, run, tmp_path):

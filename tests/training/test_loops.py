@@ -103,19 +103,19 @@ from policymix.core.progress import silent
 from policymix.training.run import carry_out, new_run
 from support.probes import MIXED, QUICK
 
-def learned(method, every=100, trials=1, **told):
+def learned(every=100, **told):
     settings = replace(QUICK, evaluate_every=every, steps=300)
-    run = new_run(MIXED, method, settings, trials=trials, **told)
-    carry_out(run, silent, method)
+    run = new_run(MIXED, "mars", settings, lanes=2, **told)
+    carry_out(run, silent, "mars")
     return [jax.tree.leaves(agent.trial.agent) for agent in run.agents()]
 
 def same(one, other):
     jax.tree.map(np.testing.assert_array_equal, one, other)
 
-same(learned("mars", every=20), learned("mars"))
-alone = learned("scratch", trials=4, cores=1, lanes=2)
-same(learned("scratch", trials=4, lanes=2), alone)
-same(learned("scratch", seed=2, trials=2, lanes=2), alone[2:])
+alone = learned(trials=4, cores=1)
+same(learned(trials=4), alone)
+same(learned(trials=2, seed=2), alone[2:])
+same(learned(trials=2, every=20), alone[:2])
 """
 
 

@@ -9,7 +9,7 @@ import pytest
 from policymix.core.errors import PolicymixError
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
-from policymix.training.run import TrialError, check_numbers
+from policymix.training.run import TrialError
 from policymix.training.task import TransferTask, prepare
 from policymix.training.train import train
 
@@ -88,6 +88,36 @@ def test_an_environment_of_the_old_kind_is_refused_before_training():
             prepare(TransferTask(kind, ONLY, horizon=20))
 
 
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (([0.0], 0.0, False, False, {}), r"an observation of shape \(1,\), but"),
+        (("left", 0.0, False, False, {}), r"an observation of shape \(\), but"),
+        ((None, 0.0, False, False, {}), r"an observation of shape \(\), but"),
+        ((["a", "b"], 0.0, False, False, {}), "observations are no numbers"),
+    ],
+)
+def test_observations_that_are_none_are_told_before_training(answer, words):
+    task = TransferTask(lambda: Failing(1, answer, range(10**8)), ONLY, horizon=20)
+    with pytest.raises(PolicymixError, match=words):
+        prepare(task)
+
+
+def test_an_episode_begins_with_an_observation_of_the_same_shape():
+    class Shrinking(Line):
+        def reset(self, *, seed=None, options=None) -> Any:
+            obs, info = super().reset(seed=seed)
+            return (obs[:1] if seed is None else obs), info  # which is a later one
+
+    error = stopped(Shrinking)
+    assert "the target's reset returns an observation of shape (1,), but" in str(error)
+
+
+def test_an_endless_reward_is_told_as_such_and_without_a_warning():
+    error = stopped(lambda: Failing(70, ([0.0, 1.0], 1e308, False, False, {})))
+    assert "the reward is not a finite number" in str(error)
+
+
 def test_an_impossible_action_late_is_called_that():
     asked = []
 
@@ -117,6 +147,26 @@ def test_a_source_that_raises_late_is_told_with_the_steps():
     told.match(r"^phi1, trial 0 \(seed 0\), (steps \d+ … \d+|after step \d+): ")
 
 
+@pytest.mark.parametrize("part", ["policy", "dynamics"])
+def test_answers_of_another_shape_late_are_called_that(part):
+    asked = []
+
+    def late(usual):
+        def answer(*arguments):
+            asked.append(arguments)
+            return [1.0] * 5 if len(asked) > 300 else usual(*arguments)
+
+        return answer
+
+    parts: dict[str, Any] = {"policy": homeward, "dynamics": stepping}
+    parts[part] = late(parts[part])
+    library = SourceLibrary([SourceTask("late", **parts)])
+    task = TransferTask(lambda: Line(), library, horizon=20)
+    words = rf"source 'late': its {part} returns .* needs numbers of shape"
+    with pytest.raises(TrialError, match=words):
+        train(task, "mars", settings=SETTINGS, progress=False)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -137,9 +187,38 @@ def test_numbers_that_are_none_are_told_in_a_sentence(options, words):
     ("change", "words"),
     [
         ({"discount": "high"}, "discount is 'high': it must be float"),
+        ({"discount": float("nan")}, "discount is nan: it must be finite"),
         ({"layers": [8]}, r"layers is \[8\]: it must be tuple"),
+        ({"layers": (0,)}, "a width of layers is 0: it must be at least 1"),
+        ({"epochs": 0}, "epochs is 0: it must be at least 1"),
     ],
 )
-def test_settings_of_another_type_are_told_in_a_sentence(change, words):
+def test_settings_that_make_no_run_are_told_in_a_sentence(change, words):
     with pytest.raises(PolicymixError, match=words):
-        check_numbers(replace(QUICK, **change), 1)
+        train(MIXED, "mars", settings=replace(QUICK, **change), progress=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {"settings": {"steps": 5}},
+            r"settings is \{'steps': 5\}: it must be Settings",
+        ),
+        ({"settings": 5, "steps": 5}, "settings is 5: it must be Settings"),
+        ({"method": 5}, "the method is 5: it must be a name"),
+        ({"mixture": 5}, "mixture is 5: it must be a mixture"),
+        ({"callback": 5}, "the callback is 5: it must be a function"),
+        ({"callback": [print, "x"]}, "the callback is 'x': it must be a function"),
+        ({"cores": -1}, "cores is -1: it must be at least 1"),
+        ({"cores": 1.5}, r"cores is 1\.5: it must be a whole number"),
+        ({"task": 5}, "the task is 5: it must be a domain's name"),
+        ({"task": "x" * 5_000}, "there is no domain 'xxx"),
+        ({"trials": 2**62}, "it must be at most 1,048,576"),
+        ({"trials": True}, "trials is True: it must be a whole number"),
+    ],
+)
+def test_arguments_of_another_kind_are_told_in_a_sentence(options, words):
+    usual = {"task": MIXED, "method": "mars", "settings": QUICK, "progress": False}
+    with pytest.raises(PolicymixError, match=words):
+        train(**usual | options)

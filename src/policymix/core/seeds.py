@@ -14,6 +14,8 @@ from policymix.core.types import Key
 
 LIMIT = 2**64
 """The first number that is no seed any more."""
+TRIALS_AT_ONCE = 1 << 20
+"""Of one call; a larger number is a slip, and would only fill the memory."""
 
 
 def check_seed(seed: Any, count: int = 1) -> int:
@@ -38,9 +40,14 @@ def check_seed(seed: Any, count: int = 1) -> int:
 
 def seeds_from(seed: Any, count: int) -> np.ndarray:
     """Trial t has seed + t."""
-    if not isinstance(count, int) or count < 1:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise PolicymixError(
             f"trials is {count!r}: it must be a whole number, at least 1"
+        )
+    if count > TRIALS_AT_ONCE:
+        raise PolicymixError(
+            f"trials is {count}: it must be at most {TRIALS_AT_ONCE:,}. Run more in "
+            "several calls, from other seeds on"
         )
     first = check_seed(seed, count)
     return np.array([first + place for place in range(count)], np.uint64)

@@ -50,14 +50,34 @@ def step_of(environment: Any, action: Any) -> tuple[Any, ...]:
     return outcome
 
 
-def same_shape(found: Any, before: np.ndarray | np.generic) -> Any:
-    """An observation, if it has the shape of the one before: NumPy would repeat it."""
+def same_shape(found: Any, before: np.ndarray | np.generic, asked: str = "step") -> Any:
+    """An observation, if it has the shape of the one before: NumPy would repeat it.
+
+    Args:
+        found: the observation.
+        before: one that the first reset returned.
+        asked: what returned it.
+    """
     if np.shape(found) != before.shape:
         raise DomainError(
-            f"the target's step returns an observation of shape {np.shape(found)}, but "
-            f"reset returned {before.shape}"
+            f"the target's {asked} returns an observation of shape {np.shape(found)}, "
+            f"but reset returned {before.shape}"
         )
     return found
+
+
+def in_numbers(found: list[Any], kind: type) -> np.ndarray:
+    """Observations as an array of that kind, or a sentence about what is none."""
+    try:
+        first = np.asarray(found[0])
+        return np.array([same_shape(each, first, "reset") for each in found], kind)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, DomainError):
+            raise
+        raise DomainError(
+            f"the target's observations are no numbers ({brief(error)}). Return what "
+            "its observation_space promises"
+        ) from error
 
 
 def _ask(function: Callable, rule: str, *arguments: Any, **options: Any) -> Any:

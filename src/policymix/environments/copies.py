@@ -14,6 +14,7 @@ from policymix.core.spaces import REMEDIES, our_space
 from policymix.core.types import Discrete, Key, Keys, Space
 from policymix.environments.answers import (
     BrokenEnvironmentError,
+    in_numbers,
     same_shape,
     start_of,
     step_of,
@@ -137,9 +138,10 @@ class HostTasks(AbstractTasks):
         self._seeds, self._taken = _seeds(seed, self.copies), 0
         pairs = zip(self._environments, self._seeds, strict=True)
         starts = [start_of(environment, seed=own) for environment, own in pairs]
-        self._obs = np.array(starts, self._kind)
+        self._obs = in_numbers(starts, self._kind)
         return self._obs
 
+    @np.errstate(over="ignore")  # a reward of 1e308 is infinite here, and told as such
     def step(self, actions: np.ndarray, active: np.ndarray | None = None) -> Round:
         """Take one action in every active copy."""
         self._taken += 1
@@ -154,7 +156,9 @@ class HostTasks(AbstractTasks):
             try:
                 found, reward[i], *flags[:, i], infos[i] = step_of(environment, action)
                 next_obs[i] = same_shape(found, next_obs[i])
-                obs[i] = self.restart(int(i)) if flags[:, i].any() else next_obs[i]
+                obs[i] = next_obs[i]
+                if flags[:, i].any():
+                    obs[i] = same_shape(self.restart(int(i)), next_obs[i], "reset")
             except Exception as error:
                 place = (self._seeds[int(i)], self._taken)
                 raise BrokenEnvironmentError(*place, error) from error

@@ -12,7 +12,7 @@ from policymix.core.boxes import draw_actions
 from policymix.core.errors import DomainError
 from policymix.core.spaces import spec_of_spaces
 from policymix.core.types import Discrete
-from policymix.environments.answers import start_of, step_of
+from policymix.environments.answers import in_numbers, same_shape, start_of, step_of
 from policymix.environments.base import AbstractDomain
 from policymix.environments.copies import DomainTasks, Variant
 
@@ -165,16 +165,19 @@ def first_observations(variant: Variant) -> np.ndarray:
     seen = []
     for episode in range(EPISODES):
         obs = start_of(environment, seed=PROBE_RESET_SEED + episode)
+        start = np.asarray(obs)
         for _ in range(STEPS):
             seen.append(np.array(obs))
             obs, _, terminated, truncated, _ = step_of(
                 environment, environment.action_space.sample()
             )
+            same_shape(obs, start)
             if terminated or truncated:
                 break
     environment.close()
     space = spec_of_spaces(environment, "the target").observation
-    return _finite(np.array(seen, int if isinstance(space, Discrete) else np.float32))
+    kind = int if isinstance(space, Discrete) else np.float32
+    return _finite(in_numbers(seen, kind))
 
 
 def _finite(rows: np.ndarray) -> np.ndarray:

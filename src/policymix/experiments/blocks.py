@@ -105,9 +105,15 @@ def _watch(block: Block, cores: int | None) -> Piece:
         return watch_visited(
             some, part, silent, cores=cores, lanes=block.lanes, visited=seen
         )
-    settings, lanes = some.settings_of(part), block.lanes
     run = new_run(
-        task, part.method, settings, first, block.trials, cores=cores, lanes=lanes
+        task,
+        part.method,
+        some.settings_of(part),
+        first,
+        block.trials,
+        cores=cores,
+        lanes=block.lanes,
+        recorded=True,  # as in `run_methods`: every episode has a seed of its own
     )
     return Piece(carry_out(run, silent, part.name), {}, {})
 

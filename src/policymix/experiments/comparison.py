@@ -5,6 +5,7 @@ All methods of a folder have the same trials, so that they can be compared.
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -17,9 +18,13 @@ from policymix.experiments.runner import Wanted, check_part, facts_of
 from policymix.experiments.snapshots import reference
 from policymix.experiments.visited import view_facts, watch_visited
 from policymix.experiments.watched import Piece, joined, watch_part, watched_before
-from policymix.storage.folders import replace_folder, write_folder
-from policymix.storage.runs import FACTS, files_of, read_facts
+from policymix.storage.folders import remove_folder, replace_folder, write_folder
+from policymix.storage.runs import FACTS, files_of, read_facts, write_run
 from policymix.training.loop import lanes_of
+from policymix.training.run import TrialError
+
+STOPPED = ".stopped"
+"""Within the folder of a comparison: rows of methods that failed in the middle."""
 
 
 def trials_there(folder: Path) -> int:
@@ -53,6 +58,8 @@ def extend(
 ) -> None:
     """Run the trials that a method lacks, and write its folder, whole or not at all.
 
+    Where the user's own code fails in the middle, the rows until then are kept aside.
+
     Args:
         experiment: with all trials that the method shall have.
         part: the method.
@@ -61,13 +68,25 @@ def extend(
         over: by which numbers of an observation an own task's mixture is drawn.
     """
     started, wanted = time.perf_counter(), lacking(experiment, part, out)
-    rest, lanes = wanted.experiment, wanted.lanes
-    if wanted.look == "study":
-        known = reference(rest.task)
-        new = watch_part(rest, part, known, begin, lanes=lanes)
-    else:
-        new = watch_visited(rest, part, begin, wanted.visited, lanes=lanes)
+    rest, lanes, stopped = wanted.experiment, wanted.lanes, out / STOPPED / part.name
+    try:
+        if wanted.look == "study":
+            known = reference(rest.task)
+            new = watch_part(rest, part, known, begin, lanes=lanes)
+        else:
+            new = watch_visited(rest, part, begin, wanted.visited, lanes=lanes)
+    except TrialError as error:
+        facts = facts_of(rest, part) | {"status": f"stopped: {error}"}
+        write_run(stopped, facts, error.rows)
+        raise TrialError(
+            f"{error}. Its rows until then are in {stopped}; the same call begins "
+            f"{part.name} anew and keeps the others",
+            error.rows,
+        ) from error.__cause__
     keep(experiment, over, wanted, new, time.perf_counter() - started)
+    remove_folder(stopped)
+    with suppress(OSError):  # others may have stopped, too, or none
+        stopped.parent.rmdir()
 
 
 def extend_on(

@@ -9,7 +9,7 @@ from policymix.core.seeds import check_seed
 from policymix.core.settings import Settings
 from policymix.experiments.blocks import Blockwise, move_bar, run_on
 from policymix.experiments.plans import Experiment, Part
-from policymix.experiments.runner import Wanted, begun_run, finish_run
+from policymix.experiments.runner import Wanted, begun_run, finish_run, finished
 from policymix.experiments.watched import Piece
 from policymix.methods.recipes import find_recipe
 from policymix.storage.places import GOING_ON
@@ -44,7 +44,8 @@ def run_methods_on(
     """
     for name in methods:
         find_recipe(name, len(task.sources))
-    facts, kept = begun_run(task, methods, settings, seed, trials, out)
+    facts, found = begun_run(task, methods, settings, seed, trials, out)
+    kept = finished(found, settings)
     (out / GOING_ON).mkdir(parents=True, exist_ok=True)
     parts = tuple(map(Part, methods))
     whole = Experiment(task, settings, trials, check_seed(seed, trials), parts)

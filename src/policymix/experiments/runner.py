@@ -69,7 +69,8 @@ def run_methods(
     """
     setups = {name: build_setup(task, name, settings) for name in methods}
     seeds = seeds_from(seed, trials)
-    facts, kept = begun_run(task, methods, settings, seed, trials, out)
+    facts, found = begun_run(task, methods, settings, seed, trials, out)
+    kept = finished(found, settings)
     rows: list[Row] = []
     try:
         for name, setup in setups.items():
@@ -89,7 +90,9 @@ def run_methods(
         write_run(out, {**facts, "status": f"stopped: {error}"}, reached)
         raise
     except KeyboardInterrupt:
-        write_run(out, {**facts, "status": "interrupted"}, rows)
+        # It may be stopped before it has come to where it was.
+        reached = furthest(methods, rows, found)
+        write_run(out, {**facts, "status": "interrupted"}, reached)
         raise
     finish_run(out, facts, rows)
     return rows
@@ -103,22 +106,32 @@ def begun_run(
     trials: int,
     out: Path,
 ) -> tuple[dict[str, Any], dict[str, list[Row]]]:
-    """The facts of a run, and the rows of the methods that are finished already."""
+    """The facts of a run, and the rows that its methods have already."""
     if len(set(methods)) < len(methods):
         raise PolicymixError(f"a method is named twice in {', '.join(methods)}")
     facts = describe(task, methods, settings, seed, trials)
     check_begun(out, facts)
     if not (out / FACTS).exists():
         return facts, {}
-    found = read_run(out)
-    kept = {
-        name: rows_of(facts["domain"], curve)
-        for name, curve in found.curves.items()
-        if curve.steps[-1] == settings.steps
-    }
-    took = found.facts["wall_seconds"]
+    run = read_run(out)
+    found = {name: rows_of(facts["domain"], run.curves[name]) for name in run.curves}
+    took, kept = run.facts["wall_seconds"], finished(found, settings)
     facts["wall_seconds"] = {name: took[name] for name in kept if name in took}
-    return facts, kept
+    return facts, found
+
+
+def finished(found: dict[str, list[Row]], settings: Settings) -> dict[str, list[Row]]:
+    """The rows of the methods that need not be run any more."""
+    return {n: rows for n, rows in found.items() if rows[-1].step == settings.steps}
+
+
+def furthest(
+    methods: Sequence[str], rows: Sequence[Row], found: dict[str, list[Row]]
+) -> list[Row]:
+    """Of every method the rows of now or those of before, whichever are more."""
+    mine = {name: [row for row in rows if row.method == name] for name in methods}
+    both = ((mine[name], found.get(name, [])) for name in methods)
+    return [row for pair in both for row in max(pair, key=len)]
 
 
 def finish_run(out: Path, facts: dict[str, Any], rows: Sequence[Row]) -> None:

@@ -60,8 +60,21 @@ class Plain:
         pairs = zip(values, self.spaces, strict=True)
         columns = [value.reshape(-1, *space.shape) for value, space in pairs]
         with _TURN, np.errstate(all="ignore"):
-            answers = self.function(*columns).astype(self.kind)
-        return answers.reshape((*batch, *self.shape))
+            answers = self.function(*columns)
+            try:
+                return answers.astype(self.kind).reshape((*batch, *self.shape))
+            except (TypeError, ValueError, OverflowError) as error:
+                raise self._complaint(answers[0]) from error
+
+    def _complaint(self, answer: Any) -> SourceError:
+        """Of an answer that is not like those before."""
+        asked = getattr(self.function, "ask", self.function)
+        known = isinstance(asked, Each)
+        who = f"source {asked.name!r}: its {asked.part}" if known else "a source"
+        return SourceError(
+            f"{who} returns {np.asarray(answer).tolist()!r:.40}, but the target needs "
+            f"numbers of shape {self.shape}, always"
+        )
 
 
 def try_on(

@@ -5,7 +5,6 @@ One loop, `carry_out`, serves `train`, `policymix run` and `policymix reproduce`
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 import jax
@@ -13,14 +12,13 @@ import numpy as np
 
 from policymix.beliefs.build import MixtureMaker
 from policymix.beliefs.mixture import AbstractMixture
-from policymix.core.errors import PolicymixError
 from policymix.core.progress import Begin
 from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
 from policymix.methods.method import Recipe
-from policymix.storage.records import conforms
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
+from policymix.training.arguments import check_cores, check_recipe, check_settings
 from policymix.training.elsewhere import Elsewhere, examined
 from policymix.training.greedy import asks_sources
 from policymix.training.lockstep import Plan
@@ -47,36 +45,6 @@ class Pause(NamedTuple):
         with np.errstate(over="ignore"):
             scores = [row.score for row in self.rows]
             return float(np.mean(scores)) if scores else math.nan
-
-
-def check_numbers(settings: Settings, trials: int) -> None:
-    """Complain of numbers that make no run."""
-    positive = {
-        "steps": settings.steps,
-        "trials": trials,
-        "evaluate_every": settings.evaluate_every,
-        "evaluation_episodes": settings.evaluation_episodes,
-        "final_episodes": settings.final_episodes,
-        "batch": settings.batch,
-        "capacity": settings.capacity,
-        "refresh_every": settings.refresh_every,
-    }
-    for field in fields(settings):
-        value, kind = getattr(settings, field.name), field.type
-        if not conforms(value, kind):
-            wanted = getattr(kind, "__name__", kind)
-            raise PolicymixError(f"{field.name} is {value!r}: it must be {wanted}")
-    for name, number in positive.items():
-        if number < 1:
-            raise PolicymixError(f"{name} is {number}: it must be at least 1")
-    updates = settings.updates
-    if updates not in ("step", "episode") and not (
-        isinstance(updates, int) and updates > 0
-    ):
-        raise PolicymixError(
-            f'updates is {updates!r}: it must be "step", "episode" or the number of '
-            "updates after each episode"
-        )
 
 
 class TrainingRun:
@@ -110,7 +78,8 @@ class TrainingRun:
         evaluate_on: Any = None,
         recorded: bool = False,
     ):
-        check_numbers(settings, len(seeds))
+        check_settings(settings)
+        check_cores(cores)
         self.task, self.name, self.setup, self.settings = task, name, setup, settings
         self.seeds, self.stops = seeds, frozenset(stops)
         if setup.method.printed:
@@ -235,6 +204,7 @@ def new_run(
     recorded: bool = False,
 ) -> TrainingRun:
     """A method's trials, those with seeds from `seed` on; nothing is run yet."""
+    check_recipe(method)
     return TrainingRun(
         task=task,
         name=method if isinstance(method, str) else method.__name__,

@@ -34,6 +34,7 @@ from policymix.methods.method import Given, Method, Recipe
 from policymix.methods.recipes import find_recipe
 from policymix.sources.experts import Experts
 from policymix.sources.library import SourceLibrary
+from policymix.training.arguments import a_mixture, check_settings
 from policymix.training.task import TransferTask
 from policymix.training.trial import LearningSetup
 
@@ -59,6 +60,7 @@ def build_setup(
         mixture: one of your own, or a function of the sources and the settings that
             makes it; by default what the settings ask for.
     """
+    check_settings(settings)
     library, count = task.sources, len(task.sources)
     recipe = find_recipe(method, count) if isinstance(method, str) else method
     given = Given(
@@ -117,7 +119,7 @@ def mixture_of(
         return None if method.mixture is None else method.mixture(library, settings)
     if given is None:
         return (method.mixture or make_mixture)(library, settings)
-    mixture = given if isinstance(given, AbstractMixture) else given(library, settings)
+    mixture = a_mixture(given(library, settings) if callable(given) else given)
     if not mixture.replays and settings.updates != "step":
         raise PolicymixError(
             f"updates is {settings.updates!r}, but {type(mixture).__name__} learns "

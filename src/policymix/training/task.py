@@ -1,5 +1,6 @@
 """A transfer task: a target, and sources that may help with it."""
 
+import os
 from dataclasses import dataclass, field, replace
 from importlib.resources import as_file
 from pathlib import Path
@@ -81,6 +82,11 @@ def prepare(task: TransferTask) -> TransferTask:
     them speak another language than the target. What is wrong with a target or a source
     is said here. A task that was prepared before comes back as it is.
     """
+    if not isinstance(task, TransferTask):
+        raise PolicymixError(
+            f"the task is {task!r:.40}: it must be a domain's name, a folder of "
+            "sources, or policymix.TransferTask(target, sources)"
+        )
     if isinstance(task.target, Domain) and task.sources.tried:
         return task
     domain = domain_of(task.target, task.horizon)
@@ -137,7 +143,7 @@ def load_task(place: str | Path) -> TransferTask:
     """
     if str(place) not in domain_names() and is_own_code(str(place)):
         return own_task(str(place))
-    if str(place) not in domain_names() and Path(place).exists():
+    if str(place) not in domain_names() and os.path.exists(place):
         library, facts = read_library_folder(Path(place))
         domain = find_domain(str(facts.get("domain")))
         return TransferTask(domain, fitting(domain, library, facts, place), facts)

@@ -17,6 +17,7 @@ from policymix.methods.method import Recipe
 from policymix.storage.places import held
 from policymix.storage.runs import Row
 from policymix.training.agent import TrainedAgent
+from policymix.training.arguments import callbacks_of, check_settings
 from policymix.training.checkpoint import Checkpoint
 from policymix.training.milestone import Callback, inform
 from policymix.training.run import Pause, TrainingRun, carry_out, new_run
@@ -99,9 +100,10 @@ def train(
             If it holds this very training already, that goes on where it was, and ends
             as if it had never been interrupted.
     """
-    callbacks = (callback,) if callable(callback) else tuple(callback)
+    callbacks = callbacks_of(callback)
     task = prepare(load_task(task) if isinstance(task, str) else task)
     settings = task.domain.settings if settings is None else settings
+    check_settings(settings)
     if steps is not None:
         settings = replace(settings, steps=steps)
     run = new_run(

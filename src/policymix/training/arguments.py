@@ -1,0 +1,103 @@
+"""What may be given to a training; of anything else a sentence is said."""
+
+import math
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from policymix.beliefs.mixture import AbstractMixture
+from policymix.core.errors import PolicymixError
+from policymix.core.settings import Settings
+from policymix.storage.records import conforms
+
+POSITIVE = (
+    "steps",
+    "evaluate_every",
+    "evaluation_episodes",
+    "final_episodes",
+    "batch",
+    "capacity",
+    "refresh_every",
+    "epochs",
+    "heads",
+)
+"""Settings that are at least 1."""
+LAYERS = ("layers", "mixture_layers")
+"""Settings that are the widths of a network."""
+
+
+def check_settings(settings: Any) -> None:
+    """Complain of what is no settings, and of numbers that make no run."""
+    if not isinstance(settings, Settings):
+        raise PolicymixError(
+            f"settings is {_brief(settings)}: it must be Settings, such as "
+            "policymix.Settings(steps=1_000)"
+        )
+    for field in fields(settings):
+        value, kind = getattr(settings, field.name), field.type
+        if not conforms(value, kind):
+            wanted = getattr(kind, "__name__", kind)
+            raise PolicymixError(f"{field.name} is {value!r}: it must be {wanted}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise PolicymixError(f"{field.name} is {value!r}: it must be finite")
+    for name in POSITIVE:
+        _check_positive(name, getattr(settings, name))
+    for name in LAYERS:
+        for width in getattr(settings, name) or ():
+            _check_positive(f"a width of {name}", width)
+    updates = settings.updates
+    if updates not in ("step", "episode") and not (
+        isinstance(updates, int) and updates > 0
+    ):
+        raise PolicymixError(
+            f'updates is {updates!r}: it must be "step", "episode" or the number of '
+            "updates after each episode"
+        )
+
+
+def check_cores(cores: Any) -> None:
+    """Complain of what is no number of cores."""
+    if cores is None:
+        return
+    if not conforms(cores, int):
+        raise PolicymixError(f"cores is {cores!r}: it must be a whole number, or None")
+    _check_positive("cores", cores)
+
+
+def check_recipe(method: Any) -> None:
+    """Complain of what is neither a method's name nor a recipe."""
+    if not isinstance(method, str) and not callable(method):
+        raise PolicymixError(
+            f"the method is {_brief(method)}: it must be a name, such as 'mars', or a "
+            "recipe, which is a function"
+        )
+
+
+def a_mixture(given: Any) -> AbstractMixture:
+    """What was given, or a complaint if it is no mixture."""
+    if isinstance(given, AbstractMixture):
+        return given
+    raise PolicymixError(
+        f"mixture is {_brief(given)}: it must be a mixture, or a function of the "
+        "sources and the settings that makes one"
+    )
+
+
+def callbacks_of(given: Any) -> tuple[Callable[..., Any], ...]:
+    """One callback or several, or a complaint of what cannot be called."""
+    found = tuple(given) if isinstance(given, tuple | list) else (given,)
+    for each in found:
+        if not callable(each):
+            raise PolicymixError(
+                f"the callback is {_brief(each)}: it must be a function of a milestone"
+            )
+    return found
+
+
+def _check_positive(name: str, number: int) -> None:
+    if number < 1:
+        raise PolicymixError(f"{name} is {number}: it must be at least 1")
+
+
+def _brief(value: Any) -> str:
+    return f"{value!r:.40}"

@@ -54,11 +54,11 @@ def taught(sources=DISCRETE, settings=FAST, updates=150, **options):
 def test_potential_is_weights_times_advice(settings):
     advisor = taught(settings=settings, updates=5)
     mixture = make_mixture(advisor.library, settings)
+    structure = jax.tree.structure(mixture.init(jax.random.key(0)))
+    state = jax.tree.unflatten(structure, advisor.state)
 
     def phi(obs):
-        return potential(
-            mixture.weights(advisor.state, obs), advisor.library.advise(obs)
-        )
+        return potential(mixture.weights(state, obs), advisor.library.advise(obs))
 
     expected = np.asarray(jax.vmap(phi)(jnp.asarray(GRID)))
     np.testing.assert_allclose(advisor.potential(GRID), expected, rtol=1e-5)

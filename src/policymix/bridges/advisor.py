@@ -26,6 +26,9 @@ from policymix.sources.checks import probe_observations
 from policymix.sources.library import SourceLibrary
 from policymix.sources.prepare import prepare_sources
 
+AT_ONCE = 8
+"""Batches of a call, at most: by itself a batch takes less time than its call."""
+
 
 class Advisor:
     """Sources, and a mixture that learns which of them is right where.
@@ -78,14 +81,18 @@ class Advisor:
         self._rows.add(*rows, likelihoods)
 
     def learn(self, updates: int = 1) -> None:
-        """Train the mixture on replayed transitions."""
+        """Train the mixture on replayed transitions, some batches in one call."""
         if not self._rows.filled:
             return
-        for _ in range(updates):
-            places = self._rng.integers(self._rows.filled, size=self.settings.batch)
-            self.state, self.metrics, self._trusted = self._told.learn(
+        while updates > 0:
+            # As many as a power of two, so that few numbers are ever compiled.
+            batches = min(AT_ONCE, 1 << (updates.bit_length() - 1))
+            size = (batches, self.settings.batch)
+            places = self._rng.integers(self._rows.filled, size=size)
+            self.state, (self.metrics, self._trusted) = self._told.learn(
                 self.state, self._rows.at(places)
             )
+            updates -= batches
 
     def weights(self, obs: np.ndarray) -> np.ndarray:
         """a(s) for many observations; the last column is the own model's, if any."""
@@ -99,7 +106,11 @@ class Advisor:
     def recalled(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weights, the own model's among them, and advice, asked for once a state."""
         rows = self._states(obs)
-        return np.asarray(self._told.weigh(self.state, rows)), self._recall(rows)
+        if self._recall.knows(rows):
+            return np.asarray(self._told.weigh(self.state, rows)), self._recall(rows)
+        weights, advice = self._ask(obs)  # both in one call
+        self._recall.keep(rows, advice)
+        return weights, advice
 
     def seen(self, count: int) -> np.ndarray:
         """Some of the latest observations, drawn with replacement."""

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax
@@ -17,6 +17,7 @@ from policymix.beliefs.potentials import action_potential, potential
 from policymix.core.boxes import in_unit
 from policymix.core.compiling import BRIEF
 from policymix.core.kernels import Gaussian
+from policymix.core.seeds import key_of
 from policymix.core.types import Observation
 from policymix.sources.asking import Answers, Questions, without_host
 from policymix.sources.experts import Experts
@@ -24,30 +25,38 @@ from policymix.sources.experts import Experts
 KEPT = 16
 """Compiled pairs of sources and mixture; of more the oldest are forgotten."""
 
+Leaves: TypeAlias = tuple[Array, ...]
+"""Of a mixture's state."""
+
 
 class CompiledAdvice:
     """The answers of sources and mixture.
 
     Both are constants of the compiled functions, so a call hands over only the state
-    of the mixture, a few rows, and what sources on the host say about them.
+    of the mixture, a few rows, and what sources on the host say about them. The state
+    is a tuple of arrays, since to take a tree apart takes longer than most answers.
     """
 
     def __init__(self, experts: Experts, mixture: AbstractMixture):
         questions, experts = Questions(experts), without_host(experts)
+        structure = jax.tree.structure(jax.eval_shape(mixture.init, key_of(0)))
+
+        def weigh(state: Leaves, obs: Observation) -> Array:
+            return mixture.weights(jax.tree.unflatten(structure, state), obs)
 
         def answer(
-            state: Any, obs: Observation, answers: Answers
+            state: Leaves, obs: Observation, answers: Answers
         ) -> tuple[Array, Array]:
-            return mixture.weights(state, obs), experts.advise(obs, answers)
+            return weigh(state, obs), experts.advise(obs, answers)
 
         def value(
-            state: Any, obs: Observation, answers: Answers
+            state: Leaves, obs: Observation, answers: Answers
         ) -> tuple[Array, Array]:
             weights, advice = answer(state, obs, answers)
             return potential(weights, advice), advice
 
         def near(
-            state: Any,
+            state: Leaves,
             obs: Observation,
             answers: Answers,
             action: Array,
@@ -59,15 +68,25 @@ class CompiledAdvice:
             phi, slope = slope_of(weights, scaled, action, kernel)
             return phi, slope, advice
 
-        def update(state: Any, evidence: Evidence) -> tuple[Any, Metrics, Array]:
-            state, metrics = mixture.update(state, evidence)
-            weights = jax.vmap(mixture.weights, (None, 0))(state, evidence.obs)
-            return state, metrics, jnp.mean(weights, axis=0)
+        def update(
+            state: Leaves, evidence: Evidence
+        ) -> tuple[Leaves, tuple[Metrics, Array]]:
+            before = jax.tree.unflatten(structure, state)
+            after, metrics = mixture.update(before, evidence)
+            state = tuple(jax.tree.leaves(after))
+            weights = jax.vmap(weigh, (None, 0))(state, evidence.obs)
+            return state, (metrics, jnp.mean(weights, axis=0))
+
+        def lessons(
+            state: Leaves, batches: Evidence
+        ) -> tuple[Leaves, tuple[Metrics, Array]]:
+            state, told = jax.lax.scan(update, state, batches)
+            return state, jax.tree.map(lambda each: each[-1], told)
 
         def asking(program: Callable) -> Callable:
             """A program of a state and of rows, about which sources are asked first."""
 
-            def call(state: Any, rows: np.ndarray, *more: Any) -> Any:
+            def call(state: Leaves, rows: np.ndarray, *more: Any) -> Any:
                 return program(state, rows, questions.advice(rows), *more)
 
             return call
@@ -75,12 +94,12 @@ class CompiledAdvice:
         judge = _compiled(jax.vmap(experts.log_likelihoods))
         policies = _compiled(jax.vmap(experts.advise))
 
-        self.init = mixture.init
+        self.init = lambda key: tuple(jax.tree.leaves(mixture.init(key)))
         self.judge = lambda *rows: judge(*rows, questions.predictions(*rows))
         """Log-likelihoods of rows of transitions."""
         self.advise = asking(_compiled(jax.vmap(answer, (None, 0, 0))))
         """Weights and advice of rows of observations."""
-        self.weigh = _compiled(jax.vmap(mixture.weights, (None, 0)))
+        self.weigh = _compiled(jax.vmap(weigh, (None, 0)))
         """The weights alone."""
         self.policies = lambda rows: policies(rows, questions.advice(rows))
         """The advice alone, which does not change while the mixture learns."""
@@ -88,8 +107,8 @@ class CompiledAdvice:
         """Φ(s, ·) and advice of the same."""
         self.near = asking(_compiled(jax.vmap(near, (None, 0, 0, 0, None))))
         """Φ(s, a) of rows of continuous actions in [−1, 1], its slope, and advice."""
-        self.learn = _compiled(update)
-        """The state after a batch, its metrics, and the mean weights over it."""
+        self.learn = _compiled(lessons)
+        """The state after some batches, metrics and mean weights of the last."""
 
 
 _compiled = partial(jax.jit, compiler_options=BRIEF)

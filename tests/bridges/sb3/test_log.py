@@ -122,8 +122,8 @@ def test_progress_bars_and_several_environments():
     for kind in (MarsDQN, MapseDQN, MarsSAC):
         venv = DummyVecEnv([partial(Slope, continuous=is_continuous(kind))] * 2)
         model = agent(kind, env=venv, transfer=OWN)
-        model.learn(40, progress_bar=True)
-        assert model.advisor._rows.filled == 40
+        model.learn(48, progress_bar=True)
+        assert model.advisor._rows.filled == 48
 
 
 def test_normalised_rewards_are_told_as_they_were(log):

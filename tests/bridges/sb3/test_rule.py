@@ -1,5 +1,7 @@
 """The rule: advice, except where the own action is surely better."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
@@ -7,14 +9,17 @@ pytest.importorskip("stable_baselines3")
 
 import torch
 from gymnasium.wrappers import TransformReward
+from stable_baselines3 import SAC
 
-from policymix.bridges.sb3.rule import own_or_advised, surely_better
+from policymix.bridges.advisor import AT_ONCE
+from policymix.bridges.sb3.rule import own_or_advised, pick, surely_better
 from policymix.bridges.stable_baselines3 import MarsDQN, MarsSAC
 
 from support.sb3 import PLACES, agent, is_continuous, parameters_of, same, tensor
 from support.slope import FIXED, Slope
 
 KINDS = [MarsDQN, MarsSAC]
+SAC_PARTS = ("actor", "critic", "critic_target")
 
 
 def test_sure_is_a_mean_of_so_many_deviations():
@@ -96,7 +101,10 @@ def step_of(model, reward=0.7):
 
 
 def test_targets_of_values():
-    """Who picks bootstraps on the best own action, who judges on the rule's."""
+    """Who picks bootstraps on the best own action, who judges on the rule's.
+
+    Older copies of the networks choose both.
+    """
     model = agent(MarsDQN, heads=4, transfer=FIXED)
     model.learn(20)
     after = step_of(model)
@@ -104,7 +112,7 @@ def test_targets_of_values():
     targets = model._targets(model.replay_buffer.sample(1))[:, 0]
     with torch.no_grad():
         later = model.q_net_target.each(after)
-        own = int(model.q_net(after).argmax())
+        own = int(model.q_net_target(after).argmax())
         advised, told = model.guide.advised(after)
         chosen = int(own_or_advised(later, advised, told, 2.0)[0])
     actions = [own, own, chosen, chosen]
@@ -112,20 +120,83 @@ def test_targets_of_values():
     np.testing.assert_allclose(targets, expected, rtol=1e-5)
 
 
-def test_judges_value_the_rule_and_the_actor_bootstraps_on_it():
+def test_lessons_are_all_of_what_was_drawn():
+    """Batches are drawn some at a time, and each of them is learned from once."""
+    model = agent(MarsDQN, transfer=FIXED)
+    model.learn(20)
+    model._lessons = []
+    np.random.seed(3)
+    lessons = [model._lesson(4) for _ in range(AT_ONCE)]
+    assert not model._lessons
+    np.random.seed(3)
+    drawn = model.replay_buffer.sample(4 * AT_ONCE)
+    found = torch.cat([lesson.obs for lesson in lessons[::-1]])
+    torch.testing.assert_close(found, drawn.observations)
+    found = torch.cat([lesson.targets for lesson in lessons[::-1]], 1)
+    torch.testing.assert_close(found, model._targets(drawn))
+    assert len(model._lesson(5).actions) == 5
+
+
+@pytest.mark.parametrize("limit", [1e-3, 1e3])
+def test_gradients_are_clipped_as_by_pytorch(limit):
+    model = agent(MarsDQN, max_grad_norm=limit)
+    model.learn(20)
+    lesson = model._lesson(8)
+    model._lessons = [lesson]
+    values = pick(model.q_net.each(lesson.obs), lesson.actions)
+    loss = len(values) * torch.nn.functional.smooth_l1_loss(values, lesson.targets)
+    parameters = list(model.q_net.parameters())
+    expected = torch.autograd.grad(loss, parameters)
+    norm = torch.nn.utils.get_total_norm(expected)
+    model.train(1, 8)
+    share = min(1.0, limit / float(norm))
+    for parameter, gradient in zip(parameters, expected, strict=True):
+        torch.testing.assert_close(parameter.grad, share * gradient)
+
+
+def test_critics_and_judges_learn_what_the_rule_is_worth():
     model = agent(MarsSAC, heads=4, transfer=FIXED, caution=1e9)
     model.learn(20)
     after = step_of(model)
     advised = model.guide.advised(after)[0]
     model.replay_buffer.unit = 2.0
-    targets = model._targets(model.replay_buffer.sample(1))[:, 0]
+    targets = model._targets(model.replay_buffer.sample(1), torch.tensor(0.1))
     with torch.no_grad():
-        later = model.policy.judges_target(after, advised)[:, 0]
-        action, log_prob = model.actor.action_log_prob(after)
-    np.testing.assert_allclose(targets, 0.35 + 0.9 * later, rtol=1e-5)
-    assert torch.equal(action, advised)
-    assert float(log_prob) == 0.0
-    assert model.actor.action_log_prob(after)[0].requires_grad
+        judged = model.policy.judges_target(after, advised)[:, 0]
+        later = torch.cat(model.critic_target(after, advised)).min()
+    np.testing.assert_allclose(targets.judges[:, 0], 0.35 + 0.9 * judged, rtol=1e-5)
+    # Advice is sure: it has no entropy to be paid for.
+    assert float(targets.critics) == pytest.approx(0.35 + 0.9 * float(later), rel=1e-5)
+
+
+def nobody_advises(obs):
+    return np.zeros((len(obs), 1), np.float32), np.zeros(len(obs), bool)
+
+
+def test_where_the_own_action_is_taken_sac_learns_as_sb3s():
+    """Never any advice: the same critics, actor and weight of entropy."""
+    model, plain = agent(MarsSAC, heads=4, transfer=FIXED), agent(SAC)
+    model.learn(20)
+    plain.learn(1)
+    model.advisor.advised = nobody_advises
+    model._unit = lambda: 1.0
+    plain.replay_buffer = model.replay_buffer
+    model.replay_buffer.unit = 1.0
+    pairs = {name: (getattr(plain, name), getattr(model, name)) for name in SAC_PARTS}
+    for copy, original in pairs.values():
+        copy.load_state_dict(original.state_dict())
+        if hasattr(copy, "optimizer"):
+            state = deepcopy(original.optimizer.state_dict()["state"])
+            kept = copy.optimizer.state_dict()
+            copy.optimizer.load_state_dict({**kept, "state": state})
+    plain.log_ent_coef.data.copy_(model.log_ent_coef.data)
+    for learner in (plain, model):
+        np.random.seed(3)
+        torch.manual_seed(3)
+        learner.train(1, 8)
+    for copy, original in pairs.values():
+        for one, other in zip(copy.parameters(), original.parameters(), strict=True):
+            torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)

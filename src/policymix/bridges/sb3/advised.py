@@ -14,7 +14,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from policymix.bridges.advisor import Advisor
+from policymix.bridges.advisor import AT_ONCE, Advisor
 from policymix.bridges.sb3.vec_env import refuse_normalised, starts_of, unprinted
 from policymix.core.errors import FileFormatError, MissingExtraError, PolicymixError
 from policymix.core.settings import Settings
@@ -107,10 +107,14 @@ class Advised(BaseAlgorithm):
         for place in np.flatnonzero(dones).tolist():
             final = infos[place].get("terminal_observation")
             next_obs[place] = next_obs[place] if final is None else final
-        self.advisor.observe(obs, actions, next_obs)
+        self._tell(obs, actions, next_obs)
         normalised = self._vec_normalize_env
         raw = reward if normalised is None else normalised.get_original_reward()
         self._count(np.asarray(raw), np.asarray(dones, bool), obs, actions)
+
+    def _tell(self, *rows: np.ndarray) -> None:
+        """Let it know of a transition of each copy."""
+        self.advisor.observe(*rows)
 
     def _count(
         self, reward: np.ndarray, ended: np.ndarray, obs: np.ndarray, action: np.ndarray
@@ -180,7 +184,11 @@ class Advised(BaseAlgorithm):
 
 
 class AdvisedOffPolicy(Advised, OffPolicyAlgorithm):
-    """Those that learn from a replay; the mixture is trained as often as they are."""
+    """Those that learn from a replay; the mixture is trained as often as they are.
+
+    Both the steps that it is told of and its lessons are saved up until a call is worth
+    it.
+    """
 
     def _setup_model(self) -> None:
         if self.n_steps > 1:
@@ -189,6 +197,21 @@ class AdvisedOffPolicy(Advised, OffPolicyAlgorithm):
                 "Leave n_steps at 1"
             )
         super()._setup_model()
+        self._untold: list[tuple[np.ndarray, ...]] = []
+        self._due = 0
+
+    def _tell(self, *rows: np.ndarray) -> None:
+        self._untold.append(rows)
+        if len(self._untold) == AT_ONCE:
+            super()._tell(*map(np.concatenate, zip(*self._untold, strict=True)))
+            self._untold = []
+
+    def _teach(self, lessons: int) -> None:
+        """Train the mixture, now or soon."""
+        self._due += lessons
+        if self._due >= AT_ONCE:
+            self.advisor.learn(self._due)
+            self._due = 0
 
     def _store_transition(
         self,
@@ -209,7 +232,7 @@ class AdvisedOffPolicy(Advised, OffPolicyAlgorithm):
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Train the learner, and the mixture as often."""
-        self.advisor.learn(gradient_steps)
+        self._teach(gradient_steps)
         super().train(gradient_steps, batch_size)
 
     def dump_logs(self) -> None:

@@ -33,14 +33,24 @@ class ManyLinear(nn.Module):
         return torch.baddbmm(self.bias, rows, self.weight)
 
 
-def many_layers(
-    networks: int, sizes: Sequence[int], activation: type[nn.Module]
-) -> nn.Sequential:
+class ManyLayers(nn.Sequential):
     """Several networks with layers of these sizes."""
-    layers: list[nn.Module] = []
-    for inputs, outputs in pairwise(sizes):
-        layers += [ManyLinear(networks, inputs, outputs), activation()]
-    return nn.Sequential(*layers[:-1])
+
+    def __init__(
+        self, networks: int, sizes: Sequence[int], activation: type[nn.Module]
+    ):
+        layers: list[nn.Module] = []
+        for inputs, outputs in pairwise(sizes):
+            layers += [ManyLinear(networks, inputs, outputs), activation()]
+        super().__init__(*layers[:-1])
+        self.networks = networks
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """From [rows, inputs], the same for all, to [networks, rows, outputs]."""
+        rows = input.expand(self.networks, *input.shape)
+        for layer in self:
+            rows = layer.forward(rows)
+        return rows
 
 
 class ManyQNetwork(QNetwork):
@@ -50,12 +60,12 @@ class ManyQNetwork(QNetwork):
         super().__init__(**arguments)
         sizes = (self.features_dim, *self.net_arch, int(self.action_space.n))
         self.heads = heads
-        self.q_net = many_layers(heads, sizes, self.activation_fn)
+        self.q_net = ManyLayers(heads, sizes, self.activation_fn)
 
     def each(self, obs: Any) -> torch.Tensor:
         """Q of every network: [heads, rows, actions]."""
         features = self.extract_features(obs, self.features_extractor)
-        return self.q_net(features.expand(self.heads, *features.shape))
+        return self.q_net(features)
 
     def forward(self, obs: Any) -> torch.Tensor:
         """The own values: the mean of the networks that pick the own action."""
@@ -82,11 +92,10 @@ class Judges(BaseModel):
     ):
         super().__init__(**arguments)
         inputs = features_dim + get_action_dim(self.action_space)
-        self.judges = judges
-        self.q_net = many_layers(judges, (inputs, *net_arch, 1), activation_fn)
+        self.q_net = ManyLayers(judges, (inputs, *net_arch, 1), activation_fn)
 
     def forward(self, obs: Any, actions: torch.Tensor) -> torch.Tensor:
         """Values of actions in [−1, 1]: [judges, rows]."""
         features = self.extract_features(obs, self.features_extractor)  # pyright: ignore[reportArgumentType]
         rows = torch.cat([features, actions], 1)
-        return self.q_net(rows.expand(self.judges, *rows.shape)).squeeze(2)
+        return self.q_net(rows).squeeze(2)

@@ -25,12 +25,8 @@ class MarsDQN(Mars, ManyDQN):
 
     policy_aliases: ClassVar[dict[str, type]] = {"MlpPolicy": AdvisedDQNPolicy}
 
-    def _setup_model(self) -> None:
-        given = self.policy_kwargs
-        if self.decides:
-            self.policy_kwargs = {**given, "heads": self.heads}
-        super()._setup_model()
-        self.policy_kwargs = given  # which SB3 saves, and compares with those of `load`
+    def _networks(self) -> dict[str, Any]:
+        return {**super()._networks(), "heads": self.heads}
 
 
 class MarsSAC(Mars, JudgedSAC):

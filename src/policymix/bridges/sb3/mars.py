@@ -8,6 +8,7 @@ import numpy as np
 from policymix.bridges.contest import Arm, Contest
 from policymix.bridges.sb3.advised import AdvisedOffPolicy
 from policymix.bridges.sb3.guide import Guide, Leader, MarsForm
+from policymix.bridges.sb3.policies import ADAM
 from policymix.bridges.sb3.replay import UnitReplay
 from policymix.bridges.sb3.student import imitate
 from policymix.bridges.shaping import action_values
@@ -22,6 +23,10 @@ except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
 
 MARS_FORMS = ("sure", "explicit", "lookahead")
+STUDIED = 4
+"""After so many updates the student has a lesson …"""
+LESSON = 64
+"""… of so many states, or a batch if that is less."""
 FIXED_SCALE = 2.0
 """c of the forms that have one."""
 
@@ -59,7 +64,7 @@ class Mars(AdvisedOffPolicy):
         sources: SourceLibrary | None = None,
         *,
         form: MarsForm = "sure",
-        heads: int = 8,
+        heads: int = 4,
         caution: float = 2.0,
         scale: float | Callable[[float], float] | None = None,
         precision: float | None = None,
@@ -106,13 +111,24 @@ class Mars(AdvisedOffPolicy):
                     "bring rewards to one unit. Leave it out, or give a subclass of "
                     "policymix.bridges.sb3.replay.UnitReplay"
                 )
+        given = self.policy_kwargs
+        if self.decides:
+            self.policy_kwargs = {**given, **self._networks()}
         super()._setup_model()
+        self.policy_kwargs = given  # which SB3 saves, and compares with those of `load`
         self.guide = Guide(self.advisor, self.form, self.precision, self.caution)
         policy: Any = self.policy
         policy.attach(self.guide)
         if self.decides:
             policy.add_student(self.lr_schedule(1))
         self._weigh()
+
+    def _networks(self) -> dict[str, Any]:
+        """What the rule adds to the policy's arguments."""
+        if "optimizer_class" in self.policy_kwargs:
+            return {}
+        given = self.policy_kwargs.get("optimizer_kwargs") or {}
+        return {"optimizer_kwargs": {**ADAM, **given}}
 
     def _weigh(self) -> None:
         """The present c."""
@@ -144,7 +160,7 @@ class Mars(AdvisedOffPolicy):
         if self.decides:
             self.spread.add(reward, ended, self.gamma)
             if not self._n_updates:  # whom to follow need not wait for the learner
-                self.advisor.learn()
+                self._teach(1)
             totals = self._totals[0] + reward
             self._lengths += 1
             for place in np.flatnonzero(ended).tolist():
@@ -213,10 +229,12 @@ class Mars(AdvisedOffPolicy):
 
     def _follow(self, leader: Arm) -> tuple[np.ndarray, np.ndarray]:
         """What this one would do now, and the same for the replay."""
-        with self.guide.led_by(leader if self._n_updates else "advice"):
-            chosen, _ = self.policy.predict(
-                np.asarray(self._last_obs), deterministic=False
-            )
+        obs = np.asarray(self._last_obs)
+        if leader == "advice" or not self._n_updates:
+            chosen, self.guide.told = self.advisor.advised(obs)
+        else:
+            with self.guide.led_by(leader):
+                chosen, _ = self.policy.predict(obs, deterministic=False)
         return chosen, chosen if chosen.ndim == 1 else self.policy.scale_action(chosen)
 
     def _unit(self) -> float:
@@ -230,19 +248,24 @@ class Mars(AdvisedOffPolicy):
             return
         replay: Any = self.replay_buffer
         replay.unit = self._unit()
+        lessons = -(self._n_updates // STUDIED)
         super().train(gradient_steps, batch_size)
+        lessons += self._n_updates // STUDIED
         policy: Any = self.policy
-        self._update_learning_rate(policy.student.optimizer)
-        losses = []
-        for _ in range(gradient_steps):
-            obs = replay.sample(batch_size).observations
+        for _ in range(lessons):
+            self._update_learning_rate(policy.student.optimizer)
+            obs = replay.sample(min(batch_size, LESSON)).observations
             with torch.no_grad(), self.guide.led_by(self.leader):
                 actions = policy._predict(obs, deterministic=True)
-            losses.append(imitate(policy.student, obs, actions))
-        self.logger.record("train/student_loss", np.mean(losses))
-        self.logger.record("transfer/reward_unit", replay.unit)
-        for arm, mean in self.contest.means().items():
-            self.logger.record(f"transfer/return_of_{arm}", mean)
+            loss = imitate(policy.student, obs, actions)
+            self.logger.record("train/student_loss", loss)
+
+    def _log_advice(self) -> None:
+        super()._log_advice()
+        if self.decides:
+            self.logger.record("transfer/reward_unit", self._unit())
+            for arm, mean in self.contest.means().items():
+                self.logger.record(f"transfer/return_of_{arm}", mean)
 
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         names, tensors = super()._get_torch_save_params()

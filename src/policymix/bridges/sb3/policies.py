@@ -8,7 +8,7 @@ stale. In the explicit form they return Q for learning and Q⁺ for decisions. I
 says which of the two is taken, in acting and in bootstrapping.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from policymix.bridges.sb3.guide import Guide
 from policymix.bridges.sb3.heads import Judges, ManyQNetwork
@@ -19,7 +19,7 @@ try:
     import torch
     from stable_baselines3.common.policies import ContinuousCritic
     from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
-    from stable_baselines3.sac.policies import Actor, SACPolicy
+    from stable_baselines3.sac.policies import SACPolicy
     from stable_baselines3.td3.policies import Actor as PlainActor
 except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
@@ -66,9 +66,6 @@ class AdvisedDQNPolicy(DQNPolicy):
 
     def __init__(self, *arguments: Any, heads: int = 0, **options: Any):
         self.heads = heads
-        if heads and "optimizer_class" not in options:
-            given = options.get("optimizer_kwargs") or {}
-            options["optimizer_kwargs"] = {**ADAM, **given}
         super().__init__(*arguments, **options)
 
     def make_q_net(self) -> QNetwork:
@@ -98,13 +95,14 @@ class AdvisedDQNPolicy(DQNPolicy):
             return super()._predict(obs, deterministic)
         if guide.leader == "student":
             return self.student(obs).argmax(1)
-        values = network.each(obs)
-        own = best_of(values)
         if guide.leader == "own":
-            return own
+            return best_of(network.each(obs))
         advised, told = guide.advised(obs)
+        if guide.leader == "advice" and told.all():
+            return advised
+        values = network.each(obs)
         if guide.leader == "advice":
-            return torch.where(told, advised, own)
+            return torch.where(told, advised, best_of(values))
         return own_or_advised(values, advised, told, guide.caution)[0]
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
@@ -131,33 +129,14 @@ class AdvisedCritic(ContinuousCritic):
         return tuple(value + advice for value in values)
 
 
-class AdvisedActor(Actor):
-    """Proposes its own actions; where values are bootstrapped, those of the rule."""
+class Ruled(NamedTuple):
+    """What the rule does in some rows."""
 
-    guide: Guide | None = None
-    judges: tuple[Judges, ...] = ()
-    """In a tuple, so that PyTorch does not take them for a part of the actor."""
-
-    def choose(
-        self, obs: torch.Tensor, own: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The own action or the advised one, and whether it is the own one."""
-        assert self.guide is not None
-        advised, told = self.guide.advised(obs)
-        led = ~told
-        if self.guide.leader != "advice":
-            (judges,) = self.judges
-            gaps = judges(obs, own) - judges(obs, advised)
-            led = led | surely_better(gaps, self.guide.caution)
-        return torch.where(led[:, None], own, advised), led
-
-    def action_log_prob(self, obs: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """Without gradients the actions are to be bootstrapped on; advice is sure."""
-        own, log_prob = super().action_log_prob(obs)
-        if torch.is_grad_enabled() or not self.judges:
-            return own, log_prob
-        action, led = self.choose(obs, own)
-        return action, torch.where(led, log_prob, 0.0)
+    action: torch.Tensor
+    own: torch.Tensor
+    """Whether it is the own action."""
+    worth: torch.Tensor
+    """By every judge: [judges, rows]."""
 
 
 class AdvisedSACPolicy(SACPolicy):
@@ -168,12 +147,6 @@ class AdvisedSACPolicy(SACPolicy):
     judges: Judges
     judges_target: Judges
 
-    def make_actor(self, features_extractor: Any = None) -> Actor:
-        arguments = self._update_features_extractor(
-            self.actor_kwargs, features_extractor
-        )
-        return AdvisedActor(**arguments).to(self.device)
-
     def make_critic(self, features_extractor: Any = None) -> ContinuousCritic:
         arguments = self._update_features_extractor(
             self.critic_kwargs, features_extractor
@@ -183,7 +156,7 @@ class AdvisedSACPolicy(SACPolicy):
     def attach(self, guide: Guide) -> None:
         """Let the networks know of the advice."""
         self.guide = guide
-        networks: tuple[Any, ...] = (self.actor, self.critic, self.critic_target)
+        networks: tuple[Any, ...] = (self.critic, self.critic_target)
         for network in networks:
             network.guide = guide
 
@@ -198,8 +171,19 @@ class AdvisedSACPolicy(SACPolicy):
         self.judges_target.load_state_dict(self.judges.state_dict())
         self.judges_target.set_training_mode(False)
         self.judges.optimizer = adam(self.judges, rate)
-        actor: Any = self.actor
-        actor.judges = (self.judges_target,)
+
+    def rule(self, obs: torch.Tensor, own: torch.Tensor) -> Ruled:
+        """The own action where the judges are sure of it, else the advised one."""
+        assert self.guide is not None
+        advised, told = self.guide.advised(obs)
+        both = self.judges_target(torch.cat([obs, obs]), torch.cat([own, advised]))
+        mine, theirs = both.chunk(2, 1)
+        led = ~told | surely_better(mine - theirs, self.guide.caution)
+        return Ruled(
+            torch.where(led[:, None], own, advised),
+            led,
+            torch.where(led, mine, theirs),
+        )
 
     def add_student(self, rate: float) -> None:
         """A network that will act without sources."""
@@ -215,5 +199,7 @@ class AdvisedSACPolicy(SACPolicy):
         if guide.leader == "student":
             return self.student(observation)
         own = super()._predict(observation, deterministic)
-        actor: Any = self.actor
-        return actor.choose(observation, own)[0]
+        if guide.leader == "advice":
+            advised, told = guide.advised(observation)
+            return torch.where(told[:, None], advised, own)
+        return self.rule(observation, own).action

@@ -116,8 +116,8 @@ def panels_of(results: Results) -> dict[str, list[str]]:
 def curves(results: Results) -> Picture:
     """Figure 2 of the paper, and beside it what the paper does not have."""
     parts = {title: names for title, names in panels_of(results).items() if names}
-    figure = Picture(figsize=(3.6 * len(parts) + 1.2, 3.4), layout="constrained")
-    panels = figure.subplots(1, len(parts), squeeze=False, sharey=True)[0]
+    figure = Picture(figsize=(3.6 * len(parts) + 1.2, 4.2), layout="constrained")
+    panels = figure.subplots(1, len(parts), squeeze=False)[0]
     for axes, (title, names) in zip(panels, parts.items(), strict=True):
         for name in sorted(names, key=lambda name: name == "mars"):
             if name in results.curves:
@@ -125,7 +125,7 @@ def curves(results: Results) -> Picture:
         name_axes(axes, results)
         if not results.own:
             axes.set_title(title)
-        axes.legend(ncols=2, loc="best")
+        axes.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.18))
     figure.suptitle(f"{results.title}: {band(results)}", fontsize=10)
     return figure
 

@@ -228,10 +228,15 @@ class Mars(AdvisedOffPolicy):
         return action, buffer_action
 
     def _follow(self, leader: Arm) -> tuple[np.ndarray, np.ndarray]:
-        """What this one would do now, and the same for the replay."""
+        """What this one would do now, and the same for the replay.
+
+        Whoever leads by advice follows it also where the own model is believed: what
+        policies are worth their returns say.
+        """
         obs = np.asarray(self._last_obs)
         if leader == "advice" or not self._n_updates:
-            chosen, self.guide.told = self.advisor.advised(obs)
+            chosen, told = self.advisor.advised(obs)
+            self.guide.told = told | (leader == "advice")
         else:
             with self.guide.led_by(leader):
                 chosen, _ = self.policy.predict(obs, deterministic=False)

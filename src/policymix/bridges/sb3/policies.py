@@ -98,12 +98,9 @@ class AdvisedDQNPolicy(DQNPolicy):
         if guide.leader == "own":
             return best_of(network.each(obs))
         advised, told = guide.advised(obs)
-        if guide.leader == "advice" and told.all():
-            return advised
-        values = network.each(obs)
         if guide.leader == "advice":
-            return torch.where(told, advised, best_of(values))
-        return own_or_advised(values, advised, told, guide.caution)[0]
+            return advised
+        return own_or_advised(network.each(obs), advised, told, guide.caution)[0]
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return {**super()._get_constructor_parameters(), "heads": self.heads}
@@ -198,8 +195,7 @@ class AdvisedSACPolicy(SACPolicy):
             return super()._predict(observation, deterministic)
         if guide.leader == "student":
             return self.student(observation)
-        own = super()._predict(observation, deterministic)
         if guide.leader == "advice":
-            advised, told = guide.advised(observation)
-            return torch.where(told[:, None], advised, own)
+            return guide.advised(observation)[0]
+        own = super()._predict(observation, deterministic)
         return self.rule(observation, own).action

@@ -68,21 +68,6 @@ class CompiledAdvice:
             phi, slope = slope_of(weights, scaled, action, kernel)
             return phi, slope, advice
 
-        def update(
-            state: Leaves, evidence: Evidence
-        ) -> tuple[Leaves, tuple[Metrics, Array]]:
-            before = jax.tree.unflatten(structure, state)
-            after, metrics = mixture.update(before, evidence)
-            state = tuple(jax.tree.leaves(after))
-            weights = jax.vmap(weigh, (None, 0))(state, evidence.obs)
-            return state, (metrics, jnp.mean(weights, axis=0))
-
-        def lessons(
-            state: Leaves, batches: Evidence
-        ) -> tuple[Leaves, tuple[Metrics, Array]]:
-            state, told = jax.lax.scan(update, state, batches)
-            return state, jax.tree.map(lambda each: each[-1], told)
-
         def asking(program: Callable) -> Callable:
             """A program of a state and of rows, about which sources are asked first."""
 
@@ -107,11 +92,31 @@ class CompiledAdvice:
         """Φ(s, ·) and advice of the same."""
         self.near = asking(_compiled(jax.vmap(near, (None, 0, 0, 0, None))))
         """Φ(s, a) of rows of continuous actions in [−1, 1], its slope, and advice."""
-        self.learn = _compiled(lessons)
+        self.learn = _compiled(_lessons_of(mixture, structure))
         """The state after some batches, metrics and mean weights of the last."""
 
 
 _compiled = partial(jax.jit, compiler_options=BRIEF)
+
+
+def _lessons_of(mixture: AbstractMixture, structure: Any) -> Callable:
+    """Learning from some batches, one after another; metrics are those of the last."""
+
+    def update(
+        state: Leaves, evidence: Evidence
+    ) -> tuple[Leaves, tuple[Metrics, Array]]:
+        before = jax.tree.unflatten(structure, state)
+        after, metrics = mixture.update(before, evidence)
+        weights = jax.vmap(mixture.weights, (None, 0))(after, evidence.obs)
+        return tuple(jax.tree.leaves(after)), (metrics, jnp.mean(weights, axis=0))
+
+    def lessons(
+        state: Leaves, batches: Evidence
+    ) -> tuple[Leaves, tuple[Metrics, Array]]:
+        state, told = jax.lax.scan(update, state, batches)
+        return state, jax.tree.map(lambda each: each[-1], told)
+
+    return lessons
 
 
 @dataclass(frozen=True)

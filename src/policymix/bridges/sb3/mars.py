@@ -23,7 +23,7 @@ except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
 
 MARS_FORMS = ("sure", "explicit", "lookahead")
-STUDIED = 4
+STUDENT_EVERY = 4
 """After so many updates the student has a lesson …"""
 LESSON = 64
 """… of so many states, or a batch if that is less."""
@@ -253,9 +253,9 @@ class Mars(AdvisedOffPolicy):
             return
         replay: Any = self.replay_buffer
         replay.unit = self._unit()
-        lessons = -(self._n_updates // STUDIED)
+        lessons = -(self._n_updates // STUDENT_EVERY)
         super().train(gradient_steps, batch_size)
-        lessons += self._n_updates // STUDIED
+        lessons += self._n_updates // STUDENT_EVERY
         policy: Any = self.policy
         for _ in range(lessons):
             self._update_learning_rate(policy.student.optimizer)

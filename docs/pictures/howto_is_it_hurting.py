@@ -9,7 +9,7 @@ from policymix.reports.figures import whisker
 from policymix.reports.palette import style
 from policymix.reports.results import read_results
 
-COMPARED = ("mars", "mapse", "mars-reward", "scratch")
+COMPARED = ("mars", "mapse", "ucb", "mars-reward", "scratch")
 
 
 def harm() -> dict[str, Measures]:

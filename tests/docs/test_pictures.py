@@ -94,11 +94,11 @@ def test_cartpoles_stripes_appear_with_samples_where_the_cart_has_been(pictures)
         for moment, weights in found.weights.items()
     }
     assert right[0] < 0.5
-    assert right[500] < 0.7
-    assert min(right[1_000], right[5_000]) > 0.8
+    assert right[500] < right[1_000] < 0.8
+    assert right[5_000] > 0.9
     unvisited = (np.abs(found.positions) > 1.5) & (found.right == 0)
     assert np.any(unvisited)
-    assert np.all(found.weights[5_000][unvisited, 0] < 0.1)
+    assert np.mean(found.weights[5_000][unvisited, 0]) < 0.3
 
 
 def test_the_exact_mixture_narrows_around_the_share_that_was_seen(pictures):
@@ -174,10 +174,11 @@ def test_in_the_corridor_reward_does_the_opposite_of_its_advice(
     assert wavers == (form is LOOKAHEAD)
 
 
-def test_mapse_and_the_printed_form_harm_on_cartpole_and_mars_does_not(pictures):
+def test_mapse_ucb_and_the_printed_form_cost_samples_on_cartpole(pictures):
+    """And `mars` does not; only the printed form ends worse beyond doubt."""
     found = pictures.harm()
-    for name in ("mapse", "mars-reward"):
-        assert found[name].area.high < found["scratch"].area.low
-        assert found[name].harms.estimate > 0.5
+    for name in ("mapse", "ucb", "mars-reward"):
+        assert found[name].beats_scratch.high < 0.5
+    assert found["mars-reward"].harms.low > 0.5
     assert found["mars"].area.low > found["scratch"].area.high
-    assert found["mars"].harms.estimate == 0.0
+    assert found["mars"].harms.high < 0.1

@@ -8,6 +8,7 @@ from typing import Any
 from policymix.beliefs.mixture import AbstractMixture
 from policymix.core.errors import PolicymixError
 from policymix.core.settings import Settings
+from policymix.sources.library import SourceLibrary
 from policymix.storage.records import conforms
 
 POSITIVE = (
@@ -73,8 +74,15 @@ def check_recipe(method: Any) -> None:
         )
 
 
-def a_mixture(given: Any) -> AbstractMixture:
-    """What was given, or a complaint if it is no mixture."""
+def a_mixture(
+    given: Any, library: SourceLibrary, settings: Settings
+) -> AbstractMixture:
+    """What was given, or what it makes; a complaint if that is no mixture.
+
+    A mixture that can be called is a mixture all the same.
+    """
+    if callable(given) and not isinstance(given, AbstractMixture):
+        given = given(library, settings)
     if isinstance(given, AbstractMixture):
         return given
     raise PolicymixError(

@@ -119,7 +119,7 @@ def mixture_of(
         return None if method.mixture is None else method.mixture(library, settings)
     if given is None:
         return (method.mixture or make_mixture)(library, settings)
-    mixture = a_mixture(given(library, settings) if callable(given) else given)
+    mixture = a_mixture(given, library, settings)
     if not mixture.replays and settings.updates != "step":
         raise PolicymixError(
             f"updates is {settings.updates!r}, but {type(mixture).__name__} learns "

@@ -40,7 +40,7 @@ def step_of(action, terminated=False):
 def lesson_of(action, terminated=False, advice=ADVICE, option=1):
     step = step_of(action, terminated)
     batch = jax.tree.map(lambda x: x[None], step)
-    return Experience(batch, None, advice[None], step, jnp.array(option))
+    return Experience(batch, None, advice[None], batch, jnp.array([option]))
 
 
 def test_options_are_the_sources_and_then_every_action():

@@ -165,7 +165,7 @@ def test_the_unit_of_reward_does_not_matter(unit):
                 jnp.zeros(8, bool),
             )
             phi = jnp.full((8, ACTIONS), 1 / ACTIONS)
-            latest = jax.tree.map(lambda x: x[0], batch)
+            latest = jax.tree.map(lambda x: x[:1], batch)
             state, _ = learn(
                 state,
                 Experience(

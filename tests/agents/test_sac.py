@@ -210,7 +210,7 @@ def test_three_updates_are_those_of_stable_baselines3(keys, monkeypatch):
     for step in range(3):
         experience = Experience(
             batch,
-            latest=jax.tree.map(lambda x: x[0], batch),
+            latest=jax.tree.map(lambda x: x[:1], batch),
             noise=jnp.asarray(noise[step]),
         )
         state, loss = agent.update(state, experience)

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from policymix.training.lockstep import Plan, updates_due
+from policymix.training.lessons import updates_due
+from policymix.training.lockstep import Plan
 from policymix.training.run import new_run
 from policymix.training.train import train
 

@@ -102,10 +102,10 @@ def test_the_first_fault_is_kept_and_named():
     assert int(trial.fault.step) == 7
     assert names[int(trial.fault.code)] == "the reward is not a finite number"
     row = jnp.full(problem.layout.width, jnp.nan)
-    later = learn(problem, trial, row[None], row, jnp.array(8))
+    later = learn(problem, trial, row[None], row[None], jnp.array(8))
     assert int(later.fault.step) == 7
     fresh = begun("mars")[1]
-    lost = learn(problem, fresh, row[None], row, jnp.array(8)).fault
+    lost = learn(problem, fresh, row[None], row[None], jnp.array(8)).fault
     assert int(lost.step) == 8
     assert names[int(lost.code)] == "the learner's loss is not a finite number"
 
@@ -128,7 +128,7 @@ def test_learning_is_one_update_from_the_latest_row():
     problem, trial = begun("scratch")
     after, row = see(problem, trial, outcome_of(1, 0.5))
     other = see(problem, trial, outcome_of(0, -9.0), action=0)[1]
-    learned = learn(problem, after, other[None], row, jnp.array(0))
+    learned = learn(problem, after, other[None], row[None], jnp.array(0))
     expected = np.zeros((LONG.length, 2))
     expected[0, 1] = QUICK.learning_rate * 0.5
     np.testing.assert_allclose(learned.agent, expected, rtol=1e-6)
@@ -139,7 +139,7 @@ def test_a_table_with_replay_learns_the_newest_row_first_and_then_the_others():
     after, row = see(problem, trial, outcome_of(1, 0.5))
     other = see(problem, trial, outcome_of(0, -9.0), action=0)[1]
     rows = jnp.stack([other, other])
-    learned = learn(problem, after, rows, row, jnp.array(0))
+    learned = learn(problem, after, rows, row[None], jnp.array(0))
     expected = np.zeros((LONG.length, 2))
     expected[0] = QUICK.learning_rate * np.array([-9.0, 0.5])
     np.testing.assert_allclose(learned.agent, expected, rtol=1e-6)
@@ -151,7 +151,7 @@ def test_replayed_transitions_are_shaped_by_the_beliefs_of_today():
     rows = jnp.repeat(row[None], QUICK.batch, axis=0)
 
     def sure(_, trial):
-        return learn(problem, trial, rows, row, jnp.array(0))
+        return learn(problem, trial, rows, row[None], jnp.array(0))
 
     after = jax.jit(lambda trial: jax.lax.fori_loop(0, 300, sure, trial))(seen)
     step, (_, advice, next_advice) = problem.layout.unpack(row)

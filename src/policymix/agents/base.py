@@ -42,7 +42,9 @@ class Experience(NamedTuple):
     shaping: Shaping | None = None
     advice: Float[Array, "batch n actions"] | None = None
     latest: Transition | None = None
-    option: Int[Array, ""] | None = None
+    """All transitions since the last update, with a leading axis too …"""
+    options: Int[Array, " latest"] | None = None
+    """… and the options that they belong to."""
     phi: Float[Array, "batch actions"] | None = None
     next_phi: Float[Array, "batch actions"] | None = None
     best: Int[Array, ""] | None = None

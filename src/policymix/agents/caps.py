@@ -131,16 +131,22 @@ class CAPS(AbstractAgent[CAPSState]):
     ) -> tuple[CAPSState, Scalar]:
         """Teach every option that agrees with the action, then mend the exits."""
         batch, advice = experience.batch, experience.advice
-        step, option = experience.latest, experience.option
+        latest, options = experience.latest, experience.options
         assert advice is not None
-        assert step is not None
-        assert option is not None
+        assert latest is not None
+        assert options is not None
         targets = jax.vmap(self.targets, (None, 0))(state, batch)
         agree = jax.vmap(lambda a, action: self.policies(a)[:, action])(
             advice, batch.action
         )
         values, loss = self.learner.fit(state.values, batch.obs, targets, agree)
-        exits = self.mend_exits(state, step, option)
+
+        def mend(
+            exits: Float[Array, "options features"], ran: tuple[Transition, Array]
+        ) -> tuple[Float[Array, "options features"], None]:
+            return self.mend_exits(state._replace(exits=exits), *ran), None
+
+        exits, _ = jax.lax.scan(mend, state.exits, (latest, options), unroll=True)
         return CAPSState(values, exits), loss
 
     def mend_exits(

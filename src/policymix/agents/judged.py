@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 from policymix.agents.base import AbstractAgent, Experience
 from policymix.agents.heads import AbstractHeads
 from policymix.core.kernels import as_float
-from policymix.core.returns import Returns, no_returns, note_reward, spread
+from policymix.core.returns import Returns, no_returns, note_rewards, spread
 from policymix.core.types import (
     Key,
     Observation,
@@ -175,12 +175,8 @@ class Judged(AbstractAgent[JudgedState]):
         assert experience.phi is not None
         assert experience.next_phi is not None
         assert experience.best is not None
-        returns = note_reward(
-            state.returns,
-            latest.reward,
-            latest.terminated | latest.truncated,
-            self.discount,
-        )
+        ended = latest.terminated | latest.truncated
+        returns = note_rewards(state.returns, latest.reward, ended, self.discount)
         state = state._replace(returns=returns)
         unit = spread(returns)
         own, judged = jax.vmap(self.targets, (None, 0, 0))(

@@ -25,7 +25,7 @@ from policymix.core.networks import (
     init_mlp,
     start_descent,
 )
-from policymix.core.returns import Returns, no_returns, note_reward, spread
+from policymix.core.returns import Returns, no_returns, note_rewards, spread
 from policymix.core.types import Box, Key, Observation, Scalar, Transition
 
 CRITICS = 2
@@ -197,7 +197,7 @@ class SAC(AbstractPupil[SACState]):
         assert experience.noise is not None
         next_noise, noise = experience.noise
         ended = latest.terminated | latest.truncated
-        returns = note_reward(state.returns, latest.reward, ended, self.discount)
+        returns = note_rewards(state.returns, latest.reward, ended, self.discount)
         state = state._replace(returns=returns)
         targets = jax.vmap(self.target, (None, 0, 0, 0, 0))(
             state, batch, next_noise, experience.rival, experience.heard

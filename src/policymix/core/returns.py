@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Float
 
 from policymix.core.types import Real, Scalar
 
@@ -35,6 +36,22 @@ def note_reward(
     mean = returns.mean + gap / steps
     squares = returns.squares + gap * (total - mean)
     return Returns(jnp.where(ended, 0.0, total), steps, mean, squares)
+
+
+def note_rewards(
+    returns: Returns,
+    rewards: Float[Array, " steps"],
+    ended: Bool[Array, " steps"],
+    discount: Real,
+) -> Returns:
+    """Some steps more, one after the other."""
+
+    def one(
+        returns: Returns, step: tuple[Scalar, Bool[Array, ""]]
+    ) -> tuple[Returns, None]:
+        return note_reward(returns, *step, discount), None
+
+    return jax.lax.scan(one, returns, (rewards, ended), unroll=True)[0]
 
 
 def spread(returns: Returns) -> Scalar:

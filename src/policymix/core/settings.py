@@ -53,6 +53,8 @@ class Settings:
     updates: int | str = "step"
     """One update per "step"; after each "episode" as many as it had steps; or a number
     of updates after each episode."""
+    learn_every: int = 1
+    """Samples between two updates where they come by "step"."""
     mixture: str = "network"
     """What believes: a "network" over states, or "dirichlet", which is exact and keeps
     beliefs for each of finitely many states."""

@@ -58,6 +58,7 @@ ORIGINS = {
     "clip": Origin("", 13),
     "replay": Origin("", 15),
     "updates": Origin("algorithm 2", 6),
+    "learn_every": Origin("", 6),
     "mixture": Origin("", 14),
     "mixture_prior": Origin("", 14),
     "prior_strength": Origin("", 14),

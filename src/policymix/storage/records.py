@@ -35,6 +35,7 @@ LATER = {
     "clip",
     "replay",
     "target_rate",
+    "learn_every",
 }
 """Settings that older files do not have."""
 LARGEST = 2**16

@@ -19,6 +19,7 @@ POSITIVE = (
     "batch",
     "capacity",
     "refresh_every",
+    "learn_every",
     "epochs",
     "heads",
 )
@@ -54,6 +55,13 @@ def check_settings(settings: Any) -> None:
             f'updates is {updates!r}: it must be "step", "episode" or the number of '
             "updates after each episode"
         )
+    for name in ("batch", "capacity"):
+        if getattr(settings, name) < settings.learn_every:
+            raise PolicymixError(
+                f"learn_every is {settings.learn_every}, but {name} is "
+                f"{getattr(settings, name)}: every update learns from all samples "
+                f"since the one before. Use a larger {name}, or a smaller learn_every"
+            )
 
 
 def check_cores(cores: Any) -> None:

@@ -20,6 +20,7 @@ from policymix.core.seeds import words_of
 from policymix.core.types import Action, Key, Keys, Observation, TestKeys
 from policymix.environments.base import AbstractDomain
 from policymix.training.greedy import greedy, greedy_in
+from policymix.training.lessons import absorb, in_rounds
 from policymix.training.lockstep import (
     LEARNER,
     STARTS,
@@ -28,7 +29,6 @@ from policymix.training.lockstep import (
     Carry,
     Draws,
     Plan,
-    absorb,
     draw,
     keys_for_tests,
     keys_of,
@@ -74,7 +74,7 @@ def chunk(
         starts = jax.vmap(initial)(first + 1 + jnp.arange(plan.length))
         return draw(setup, plan, key, first), starts
 
-    def step(carry: Carry, chance: tuple[Draws, Array]) -> tuple[Carry, None]:
+    def step(carry: Carry, chance: tuple[Draws, Array], learns: bool) -> Carry:
         draws, starts = chance
         choices = jax.vmap(lambda t, d: choose(setup, t, uniforms_of(d)))(
             carry.trials, draws
@@ -82,13 +82,13 @@ def chunk(
         outcomes = jax.vmap(partial(advance, domain))(
             carry.trials, choices[0], starts, draws.key
         )
-        return absorb(setup, plan, carry, choices, outcomes, draws), None
+        return absorb(setup, plan, carry, choices, outcomes, draws, learns)
 
     draws, starts = jax.vmap(draw_one, out_axes=1)(keys, start_keys)
     # Steps use these keys for the first time. But with steps and trials transposed,
     # JAX's check of reuse cannot tell them from their siblings of the same split.
     draws = draws._replace(key=jax.random.clone(draws.key))
-    return jax.lax.scan(step, carry, (draws, starts))[0]
+    return in_rounds(plan, step, carry, (draws, starts))
 
 
 def advance(
@@ -201,8 +201,9 @@ class CompiledShard(AbstractShard):
         self.carry = _start(self._rest, plan, self._arrays, learners, self._keys[1])
 
     def advance(self, length: int) -> None:
-        plan = self._plan._replace(length=length)
+        plan = self._plan.of(length, self.steps)
         self.carry = _chunk(self._rest, plan, self._arrays, self.carry, *self._keys)
+        self.steps += length
 
     def refresh(self) -> None:
         rest, arrays = self._rest.setup, self._arrays.setup

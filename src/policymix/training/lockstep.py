@@ -11,12 +11,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Num, UInt32
+from jaxtyping import Array, Float, Int, Num, UInt32
 
 from policymix.agents.base import AbstractLearner, Uniforms
 from policymix.core.seeds import key_from
 from policymix.core.types import Key, Keys, TestKeys
-from policymix.training.step import Outcome, learn, observe, taken_phi
+from policymix.training.step import Outcome, observe, taken_phi
 from policymix.training.trial import LearningSetup, Trial
 
 LEARNER, STEPS, STARTS, TESTS = range(4)
@@ -34,7 +34,29 @@ class Plan(NamedTuple):
     batch: int
     capacity: int
     updates: int | str
-    """As in `Settings`."""
+    """As in `Settings` …"""
+    learn_every: int = 1
+    """… as is this."""
+    since: int = 0
+    """Steps before the chunk that nothing was learned after yet."""
+
+    @property
+    def at_once(self) -> bool:
+        """Whether something is learned after every single step."""
+        return self.updates == "step" and self.learn_every == 1
+
+    @property
+    def period(self) -> int:
+        """Steps from one time to learn to the next; after episodes it may be any."""
+        return self.learn_every if self.updates == "step" else 1
+
+    def of(self, length: int, written: int) -> "Plan":
+        """The same for a chunk of so many steps, after those that were written."""
+        return self._replace(length=length, since=written % self.period)
+
+    def lesson_after(self, step: int) -> bool:
+        """Whether it is time to learn after this step of the chunk."""
+        return (self.since + step + 1) % self.period == 0
 
 
 class Carry(NamedTuple):
@@ -62,10 +84,12 @@ class Draws(NamedTuple):
 def draw(setup: LearningSetup, plan: Plan, key: Key, first: Int[Array, ""]) -> Draws:
     """The draws of every step of a chunk at once, which is far cheaper than in it.
 
-    Every step has its own key, so a trial does not depend on where chunks end.
+    Every step has its own key, so a trial does not depend on where chunks end. Updates
+    that come less often draw for themselves, see `lessons`.
     """
     uniforms = SINGLE + setup.method.leader.advised.size
-    shape = (1 + 2 * plan.batch, setup.num_actions)
+    picks = plan.batch if plan.at_once else 0
+    shape = (1 + 2 * picks, setup.num_actions)
 
     def one(step: Int[Array, ""]) -> Draws:
         own = jax.random.fold_in(key, step)
@@ -75,7 +99,7 @@ def draw(setup: LearningSetup, plan: Plan, key: Key, first: Int[Array, ""]) -> D
         noise = [jax.random.normal(key, shape) for key in noise_key]
         return Draws(
             jax.random.uniform(uniform_key, (uniforms,)),
-            jax.random.uniform(pick_key, (plan.batch,)),
+            jax.random.uniform(pick_key, (picks,)),
             step_key,
             noise[0] if noise else jnp.zeros((0, 0)),
         )
@@ -91,12 +115,6 @@ def uniforms_of(draws: Draws) -> Uniforms:
     return Uniforms(explore, anything, reuse, follow, leave, guide, arms, noise)
 
 
-def lesson_noise(draws: Draws) -> Float[Array, "2 batch act"] | None:
-    """The normal numbers of an update."""
-    noise = draws.noise[1:]
-    return noise.reshape(2, -1, noise.shape[1]) if draws.noise.size else None
-
-
 def lay_out(setup: LearningSetup, plan: Plan, trials: Trial) -> Carry:
     """Trials with empty replays."""
     count = trials.behaviour.episode.shape[0]
@@ -104,7 +122,7 @@ def lay_out(setup: LearningSetup, plan: Plan, trials: Trial) -> Carry:
     return Carry(trials, rows, jnp.zeros((), int))
 
 
-def absorb(
+def write(
     setup: LearningSetup,
     plan: Plan,
     carry: Carry,
@@ -112,11 +130,7 @@ def absorb(
     outcomes: Outcome,
     draws: Draws,
 ) -> Carry:
-    """Write one step of every trial, then let every trial learn.
-
-    Where learning waits for the end of an episode, each update is about one of its
-    steps in turn, the first step first.
-    """
+    """One step of every trial, in its replay."""
     trials, rows = jax.vmap(
         lambda trial, choice, outcome, draws: observe(
             setup, trial, choice, outcome, uniforms_of(draws), carry.written
@@ -127,43 +141,7 @@ def absorb(
     if setup.method.printed:
         before = pay_back(setup, carry, choices[0], (place - 1) % plan.capacity)
     buffer = jax.lax.dynamic_update_slice(before, rows[:, None], (0, place, 0))
-    written = carry.written + 1
-    filled = jnp.minimum(written, plan.capacity)
-    lengths = carry.trials.behaviour.elapsed + 1
-    ended = outcomes.terminated | outcomes.truncated
-
-    def one(
-        trial: Trial,
-        replay: Float[Array, "capacity row"],
-        row: Float[Array, " row"],
-        length: Int[Array, ""],
-        draws: Draws,
-        due: Int[Array, ""],
-    ) -> Trial:
-        if plan.updates == "step":
-            sampled = replay[(draws.picks * filled).astype(int)]
-            noise = lesson_noise(draws)
-            return learn(setup, trial, sampled, row, carry.written, noise)
-
-        def again(i: Int[Array, ""], trial: Trial) -> Trial:
-            key = jax.random.fold_in(draws.key, i)
-            places = jax.random.randint(key, (plan.batch,), 0, filled)
-            back = length - 1 - i * length // jnp.maximum(due, 1)
-            past = replay[(place - back) % plan.capacity]
-            noise = None
-            if setup.continuous:
-                shape = (2, plan.batch, setup.num_actions)
-                noise = jax.random.normal(jax.random.fold_in(draws.key, ~i), shape)
-            return learn(
-                setup, trial, replay[places], past, carry.written, noise, online=False
-            )
-
-        return jax.lax.fori_loop(0, due, again, trial)
-
-    due = updates_due(plan, lengths, ended)
-    kept = jnp.minimum(lengths, plan.capacity)
-    trials = jax.vmap(one)(trials, buffer, rows, kept, draws, due)
-    return Carry(trials, buffer, written)
+    return Carry(trials, buffer, carry.written + 1)
 
 
 def pay_back(
@@ -185,14 +163,6 @@ def pay_back(
     return jax.lax.dynamic_update_slice(
         carry.rows, paid[:, None, None], (0, place, column)
     )
-
-
-def updates_due(
-    plan: Plan, lengths: Int[Array, " trials"], ended: Bool[Array, " trials"]
-) -> Int[Array, " trials"]:
-    """How many updates follow this step when they come after episodes."""
-    count = lengths if isinstance(plan.updates, str) else plan.updates
-    return jnp.where(ended, count, 0)
 
 
 @partial(jax.jit, static_argnums=(0,), donate_argnums=(2,))

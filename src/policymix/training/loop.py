@@ -28,6 +28,9 @@ class AbstractShard(abc.ABC):
     carry: Carry
     count: int
 
+    steps: int = 0
+    """That every trial has taken; known without waiting for the device."""
+
     @abc.abstractmethod
     def advance(self, length: int) -> None:
         """One chunk of steps."""
@@ -64,6 +67,7 @@ class AbstractShard(abc.ABC):
             return jax.device_put(np.resize(new, old.shape), old.sharding)
 
         self.carry = jax.tree.map(put, carry, self.carry)
+        self.steps = int(carry.written)
 
 
 MakeShard = Callable[[np.ndarray, Any], AbstractShard]
@@ -205,7 +209,7 @@ class Loop:
     @property
     def steps(self) -> int:
         """That every trial has taken."""
-        return int(self._shards[0].carry.written)
+        return self._shards[0].steps
 
     @property
     def histories(self) -> list[list[float]]:

@@ -91,6 +91,7 @@ class TrainingRun:
             batch=settings.batch,
             capacity=settings.capacity,
             updates=settings.updates,
+            learn_every=settings.learn_every,
         )
         where = (settings, seeds, cores, lanes, recorded)
         with telling(name, seeds, step=0):

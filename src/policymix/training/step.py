@@ -127,7 +127,7 @@ def learn(
     setup: LearningSetup,
     trial: Trial,
     rows: Float[Array, "batch row"],
-    row: Float[Array, " row"],
+    latest: Float[Array, "latest row"],
     step: Int[Array, ""],
     noise: Float[Array, "2 batch act"] | None = None,
     online: bool = True,
@@ -138,19 +138,20 @@ def learn(
         setup: who learns.
         trial: before the update.
         rows: replayed.
-        row: the latest, or the next of the episode that has just ended.
+        latest: rows since the last update, or the next of an episode that has ended.
         step: number of the step, to name it should something go wrong.
         noise: for policies that draw actions while they learn.
-        online: whether those that do not replay learn from the latest row alone.
+        online: whether those that do not replay learn from the latest rows alone.
     """
     method, agent, unpack = setup.method, setup.agent, setup.layout.unpack
-    rows = jnp.concatenate([row[None], rows[1:]]) if agent.newest_first else rows
-    replayed = jax.vmap(unpack)(rows)
-    newest = jax.vmap(unpack)(row[None]) if online else replayed
+    if agent.newest_first:
+        rows = jnp.concatenate([latest, rows[len(latest) :]])
+    replayed, newest = jax.vmap(unpack)(rows), jax.vmap(unpack)(latest)
+    options = newest[1][0][:, 0].astype(int) if method.options else None
+    newest_steps = newest[0]
+    newest = newest if online else replayed
     batch, extras = replayed if agent.replays else newest
-    latest, kept = unpack(row)
-    option = kept[0][0].astype(int) if method.options else None
-    experience = Experience(batch, latest=latest, option=option, noise=noise)
+    experience = Experience(batch, latest=newest_steps, options=options, noise=noise)
     if method.recalls_advice:
         experience = recall(setup, trial, experience, extras[-2:])
     state, loss = agent.update(trial.agent, experience)

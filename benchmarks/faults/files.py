@@ -169,7 +169,7 @@ def sign(path, document):
     try:
         document["digest"] = hashlib.sha256(canonical(document)).hexdigest()
         path.write_bytes(canonical(document))
-    except ValueError:
+    except (ValueError, TypeError):  # too deep or endless, or keys of two kinds
         path.write_text(json.dumps(document))
 
 

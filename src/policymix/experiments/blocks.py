@@ -57,6 +57,8 @@ class Block(NamedTuple):
     look: Looking = "study"
     visited: np.ndarray | None = None
     """States of the first trial, for looks of "visited" at the others."""
+    recorded: bool = False
+    """Whether every episode of an environment has a seed of its own."""
     loaded: tuple[str, ...] = ()
     """Modules or files of the user's that make names known."""
 
@@ -99,7 +101,7 @@ def _watch(block: Block, cores: int | None) -> Piece:
     some = Experiment(task, block.settings, block.trials, first, (part,))
     if block.look == "study":
         known = reference_at(block.place, block.loaded)
-        return watch_part(some, part, known, silent, cores, block.lanes)
+        return watch_part(some, part, known, silent, cores, block.lanes, block.recorded)
     if block.look == "visited":
         seen = block.visited
         return watch_visited(
@@ -113,7 +115,7 @@ def _watch(block: Block, cores: int | None) -> Piece:
         block.trials,
         cores=cores,
         lanes=block.lanes,
-        recorded=True,  # as in `run_methods`: every episode has a seed of its own
+        recorded=block.recorded,
     )
     return Piece(carry_out(run, silent, part.name), {}, {})
 
@@ -134,6 +136,7 @@ def blocks_of(wanted: Wanted, blockwise: Blockwise) -> list[Block]:
             lanes=lanes,
             look=wanted.look,
             visited=wanted.visited,
+            recorded=wanted.recorded,
             loaded=was_run(),
         )
         for first in range(0, experiment.trials, size)

@@ -1,6 +1,7 @@
 """Methods on a task, a folder for each: what is there is kept and extended.
 
-All methods of a folder have the same trials, so that they can be compared.
+All methods of a folder have the same trials, so that they can be compared. A method
+that was stopped goes on after its last evaluation.
 """
 
 import time
@@ -19,6 +20,7 @@ from policymix.experiments.snapshots import reference
 from policymix.experiments.visited import view_facts, watch_visited
 from policymix.experiments.watched import Piece, joined, watch_part, watched_before
 from policymix.storage.folders import remove_folder, replace_folder, write_folder
+from policymix.storage.places import GOING_ON
 from policymix.storage.runs import FACTS, files_of, read_facts, write_run
 from policymix.training.loop import lanes_of
 from policymix.training.run import TrialError
@@ -58,7 +60,9 @@ def extend(
 ) -> None:
     """Run the trials that a method lacks, and write its folder, whole or not at all.
 
-    Where the user's own code fails in the middle, the rows until then are kept aside.
+    Until then its state is kept aside at every evaluation, and whatever ends it, the
+    same call goes on from there. Where the user's own code fails in the middle, the
+    rows until then are kept aside, too.
 
     Args:
         experiment: with all trials that the method shall have.
@@ -68,25 +72,24 @@ def extend(
         over: by which numbers of an observation an own task's mixture is drawn.
     """
     started, wanted = time.perf_counter(), lacking(experiment, part, out)
-    rest, lanes, stopped = wanted.experiment, wanted.lanes, out / STOPPED / part.name
+    rest, stopped = wanted.experiment, out / STOPPED / part.name
+    first = experiment.trials - rest.trials
+    kept = {"lanes": wanted.lanes, "home": out / GOING_ON / part.name / str(first)}
     try:
         if wanted.look == "study":
             known = reference(rest.task)
-            new = watch_part(rest, part, known, begin, lanes=lanes)
+            new = watch_part(rest, part, known, begin, recorded=True, **kept)
         else:
-            new = watch_visited(rest, part, begin, wanted.visited, lanes=lanes)
+            new = watch_visited(rest, part, begin, wanted.visited, **kept)
     except TrialError as error:
         facts = facts_of(rest, part) | {"status": f"stopped: {error}"}
         write_run(stopped, facts, error.rows)
         raise TrialError(
-            f"{error}. Its rows until then are in {stopped}; the same call begins "
-            f"{part.name} anew and keeps the others",
+            f"{error}. Its rows until then are in {stopped}; the same call goes on "
+            f"with {part.name} from there and keeps the others",
             error.rows,
         ) from error.__cause__
     keep(experiment, over, wanted, new, time.perf_counter() - started)
-    remove_folder(stopped)
-    with suppress(OSError):  # others may have stopped, too, or none
-        stopped.parent.rmdir()
 
 
 def extend_on(
@@ -117,13 +120,17 @@ def lacking(experiment: Experiment, part: Part, out: Path) -> Wanted:
         lanes=lanes_of(experiment.trials),
         look="visited" if experiment.study.view is None else "study",
         visited=None if old is None else old.arrays.get("visited"),
+        recorded=True,
     )
 
 
 def keep(
     experiment: Experiment, over: Over, wanted: Wanted, new: Piece, seconds: float
 ) -> None:
-    """Write a method's folder: what was there, and the trials that it lacked."""
+    """Write a method's folder: what was there, and the trials that it lacked.
+
+    What was kept aside on the way is removed.
+    """
     part, folder = wanted.part, wanted.out
     if "visited" in new.arrays:
         space = experiment.task.domain.spec().observation
@@ -137,3 +144,16 @@ def keep(
     facts |= {"wall_seconds": {part.method: seconds}, "own": experiment.task.is_own}
     files = files_of(facts, new.rows) | new.files()
     (replace_folder if found else write_folder)(folder, files)
+    clear_aside(folder.parent, part)
+
+
+def clear_aside(out: Path, part: Part) -> None:
+    """Remove what was kept aside of a method's trials that its folder has now."""
+    there = trials_there(out / part.name)
+    going_on, stopped = out / GOING_ON / part.name, out / STOPPED / part.name
+    for first in range(there):
+        remove_folder(going_on / str(first))
+    remove_folder(stopped)
+    for folder in (going_on, going_on.parent, stopped.parent):
+        with suppress(OSError):  # others may have stopped, too, or none
+            folder.rmdir()

@@ -50,7 +50,7 @@ def run_methods_on(
     parts = tuple(map(Part, methods))
     whole = Experiment(task, settings, trials, check_seed(seed, trials), parts)
     wanted = [
-        Wanted(whole, part, out, look="never")
+        Wanted(whole, part, out, look="never", recorded=True)
         for part in parts
         if part.method not in kept
     ]

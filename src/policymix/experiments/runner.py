@@ -162,7 +162,7 @@ def run_kept(
         place.parent.mkdir(parents=True, exist_ok=True)
         warnings.warn(f"{told}: stopped, {run.name} begins anew", stacklevel=2)
     else:
-        rows += kept.resume()
+        rows += kept.resume().rows
 
     def at_pause(pause: Pause) -> None:
         rows.extend(pause.rows)
@@ -191,6 +191,9 @@ class Wanted(NamedTuple):
     look: Looking = "study"
     visited: np.ndarray | None = None
     """States to look in, for "visited"; None stands for those of the first trial."""
+    recorded: bool = False
+    """Whether every episode of an environment has a seed of its own, as where trials
+    go on after a stop."""
 
     @property
     def title(self) -> str:

@@ -7,8 +7,10 @@ drawn are those that tell best who is trusted.
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from policymix.beliefs.belief import Belief
@@ -18,10 +20,11 @@ from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
 from policymix.core.types import Discrete, Space
 from policymix.environments.study import Cells, Points
+from policymix.experiments.going_on import Watch, watch_run
 from policymix.experiments.plans import Experiment, Part
-from policymix.experiments.snapshots import Arrays, percent, snapshot_facts
+from policymix.experiments.snapshots import Arrays, Look, percent, snapshot_facts
 from policymix.experiments.watched import Piece
-from policymix.training.run import Pause, TrainingRun, carry_out
+from policymix.training.run import TrainingRun
 from policymix.training.setup import build_setup
 
 MOMENTS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75)
@@ -34,6 +37,27 @@ class Glance(NamedTuple):
 
     step: int
     beliefs: tuple[Belief, ...]
+
+
+def mixtures_of(run: TrainingRun) -> Look:
+    """What the mixtures of all trials have learned."""
+    leaves = jax.tree.leaves(run.loop.trials.mixture)
+    arrays = {str(place): leaf for place, leaf in enumerate(leaves)}
+    return Look(run.loop.steps, arrays)
+
+
+def glance_back(run: TrainingRun, look: Look) -> Glance:
+    """The beliefs of a moment, from what `mixtures_of` the run were then."""
+    mixture = run.setup.mixture
+    assert mixture is not None
+    structure = jax.tree.structure(run.loop.trials.mixture)
+    leaves = [look.arrays[str(place)] for place in range(structure.num_leaves)]
+    states = [
+        jax.device_put(jax.tree.unflatten(structure, [leaf[trial] for leaf in leaves]))
+        for trial in range(len(run.seeds))
+    ]
+    sources = run.task.sources
+    return Glance(look.step, tuple(Belief(sources, mixture, s) for s in states))
 
 
 def glance_times(settings: Settings) -> tuple[int, ...]:
@@ -98,6 +122,7 @@ def watch_visited(
     visited: np.ndarray | None = None,
     cores: int | None = None,
     lanes: int | None = None,
+    home: Path | None = None,
 ) -> Piece:
     """Train a part's trials and look at their mixtures in states that one has visited.
 
@@ -108,29 +133,30 @@ def watch_visited(
         visited: states of the experiment's first trial, if that was run before.
         cores: of the processor to use; None uses all.
         lanes: as wide as the whole experiment's shards are.
+        home: where they are kept to go on from after a stop, if they are.
     """
     task, settings = experiment.task, experiment.settings_of(part)
     setup = build_setup(task, part.method, settings)
-    run = TrainingRun(
-        task,
-        part.method,
-        setup,
-        settings,
-        seeds_from(experiment.seed, experiment.trials),
-        glance_times(settings) if setup.method.contextual else (),
-        cores=cores,
-        lanes=lanes,
-    )
-    glances: list[Glance] = []
+    stops = glance_times(settings) if setup.method.contextual else ()
 
-    def at_pause(pause: Pause) -> None:
-        if run.stops and (pause.step in run.stops or pause.step == settings.steps):
-            beliefs = tuple(agent.belief for agent in run.agents())
-            glances.append(Glance(pause.step, beliefs))
+    def make() -> TrainingRun:
+        return TrainingRun(
+            task,
+            part.method,
+            setup,
+            settings,
+            seeds_from(experiment.seed, experiment.trials),
+            stops,
+            cores=cores,
+            lanes=lanes,
+            recorded=True,  # also where nothing is kept: rows are the same everywhere
+        )
 
-    rows = carry_out(run, begin, experiment.title(part), at_pause)
-    if not glances:
+    watch = Watch((*stops, settings.steps) if stops else (), mixtures_of)
+    run, _, rows, looks = watch_run(make, watch, begin, experiment.title(part), home)
+    if not looks:
         return Piece(rows, {}, {})
+    glances = [glance_back(run, look) for look in looks]
     if visited is not None:
         return Piece(rows, {}, {"trust": trust_in(glances, visited)})
     arrays = beliefs_seen(glances, task.domain.spec().observation, visited_by(run))

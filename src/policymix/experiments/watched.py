@@ -5,13 +5,14 @@ by byte, the whole again, wherever they were made.
 """
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from policymix.core.progress import Begin
+from policymix.experiments.going_on import Watch, watch_run
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.snapshots import (
     FORMAT,
@@ -27,7 +28,7 @@ from policymix.experiments.snapshots import (
 from policymix.storage.folders import pack
 from policymix.storage.runs import Curve, Row, read_run
 from policymix.training.loop import lanes_of
-from policymix.training.run import Pause, carry_out, new_run
+from policymix.training.run import TrainingRun, new_run
 from policymix.training.task import TransferTask
 
 OF_TRIALS = ("trust", "right")
@@ -53,6 +54,8 @@ def watch_part(
     begin: Begin,
     cores: int | None = None,
     lanes: int | None = None,
+    recorded: bool = False,
+    home: Path | None = None,
 ) -> Piece:
     """Train a part's trials and look at their mixtures when the study says so.
 
@@ -63,21 +66,32 @@ def watch_part(
         begin: reports on the progress.
         cores: of the processor to use; None uses all.
         lanes: as wide as the whole experiment's shards are.
+        recorded: whether every episode of an environment has a seed of its own, so that
+            trials can go on after a stop.
+        home: where they are kept to go on from, if they are.
     """
-    task, settings = experiment.task, experiment.settings_of(part)
-    seed, trials, stops = experiment.seed, experiment.trials, experiment.looks(part)
-    lanes = lanes or lanes_of(trials)
-    run = new_run(
-        task, part.method, settings, seed, trials, stops, cores=cores, lanes=lanes
-    )
-    looks: list[Look] = []
+    task, stops = experiment.task, experiment.looks(part)
 
-    def at_pause(pause: Pause) -> None:
-        if pause.step in stops:
-            looks.append(look(task, known, pause.step, run.agents()))
+    def make() -> TrainingRun:
+        return new_run(
+            task,
+            part.method,
+            experiment.settings_of(part),
+            experiment.seed,
+            experiment.trials,
+            stops,
+            cores=cores,
+            lanes=lanes or lanes_of(experiment.trials),
+            recorded=recorded,
+        )
 
-    rows = carry_out(run, begin, experiment.title(part), at_pause)
-    return with_looks(task, rows, looks)
+    watch = Watch(stops, partial(_look, known))
+    taken = watch_run(make, watch, begin, experiment.title(part), home)
+    return with_looks(task, taken.rows, taken.looks)
+
+
+def _look(known: Reference | None, run: TrainingRun) -> Look:
+    return look(run.task, known, run.loop.steps, run.agents())
 
 
 def with_looks(task: TransferTask, rows: list[Row], looks: Sequence[Look]) -> Piece:

@@ -20,6 +20,7 @@ from policymix.core.settings import Settings
 from policymix.core.terminal import Terminal
 from policymix.experiments.blocks import Blockwise
 from policymix.experiments.comparison import (
+    clear_aside,
     extend,
     extend_on,
     methods_there,
@@ -169,6 +170,8 @@ def run_comparison(
     trials = max(trials, *(trials_there(out / name) for name in names), 1)
     experiment = Experiment(task, settings, trials, seed, tuple(map(Part, names)))
     parts = unfinished(experiment, out)
+    for part in set(experiment.parts) - set(parts):
+        clear_aside(out, part)  # whoever finished it may have been killed before
     call = command or call_of(names, settings.steps, seed, trials, out)
     write_note(out, {"seed": seed, "quick": False, "command": call})
     kept = len(names) - len(parts)

@@ -1,21 +1,23 @@
 """A long training in a folder: all that a run needs to go on where it was.
 
-Agents, mixtures, replays and rows; keys follow from seeds and steps. Safetensors and
-JSON, written whole before what was there is removed; reading executes no code.
+Agents, mixtures, replays, rows, and what was seen of mixtures on the way; keys follow
+from seeds and steps. Safetensors and JSON, written whole before what was there is
+removed; reading executes no code.
 """
 
 import hashlib
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from policymix.core.errors import FileFormatError, PolicymixError
+from policymix.core.errors import DomainError, FileFormatError, PolicymixError
 from policymix.sources.fingerprint import fingerprint
 from policymix.storage.folders import (
     ARRAYS,
@@ -33,12 +35,29 @@ from policymix.training.run import TrainingRun
 FORMAT, VERSION = "policymix checkpoint", 1
 PREFIX = "step-"
 TOLD = ("score", "alone", "training")
+WAS_SEEN = "seen."
+"""How the names of arrays begin that whoever looked on the way wants back."""
+NO_ARRAYS: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
-def too_large(run: TrainingRun) -> str:
-    """What is said of a state that is more than will be read back; "" if it fits."""
+class Reached(NamedTuple):
+    """What there was at the last evaluation, besides the state of the run."""
+
+    rows: list[Row]
+    seen: dict[str, np.ndarray]
+
+
+def too_large(run: TrainingRun, looks: int = 0) -> str:
+    """What is said of a state that is more than will be read back; "" if it fits.
+
+    Args:
+        run: ready.
+        looks: how often mixtures are kept on the way.
+    """
+    trials = run.loop.trials
     size = 4 * len(run.seeds) * run.plan.capacity * run.setup.layout.width
-    size += sum(leaf.nbytes for leaf in jax.tree.leaves(run.loop.trials))
+    size += sum(leaf.nbytes for leaf in jax.tree.leaves(trials))
+    size += looks * sum(leaf.nbytes for leaf in jax.tree.leaves(trials.mixture))
     if size <= MAX_ARRAYS_BYTES:
         return ""
     return (
@@ -61,11 +80,16 @@ class Checkpoint:
         if told := too_large(run):
             raise PolicymixError(f"{told}. Lower capacity or trials")
 
-    def resume(self) -> list[Row]:
-        """Bring the run to where it was; its rows until then. None if there is none."""
+    def resume(self) -> Reached:
+        """Bring the run to where it was; what it had until then, or nothing.
+
+        Raises:
+            DomainError: the environment failed on its way back; it may be tried again.
+            PolicymixError: what is kept cannot be gone on with.
+        """
         found = self._places()
         if not found:
-            return []
+            return Reached([], {})
         *earlier, folder = found
         facts, arrays = read_folder(folder, FORMAT, VERSION)
         self._check_same(folder, facts)
@@ -73,14 +97,23 @@ class Checkpoint:
             shutil.rmtree(old, ignore_errors=True)
         try:
             self._restore(arrays)
-            return self._rows(arrays)
+            return Reached(self._rows(arrays), _seen(arrays))
+        except DomainError:
+            raise
         except (LookupError, ValueError, TypeError) as error:
             raise FileFormatError(
                 folder / ARRAYS, "arrays", f"not those of this run ({error})", RESTORE
             ) from None
 
-    def save(self, rows: Sequence[Row]) -> None:
-        """Write the present state, then remove the one before."""
+    def save(
+        self, rows: Sequence[Row], seen: Mapping[str, np.ndarray] = NO_ARRAYS
+    ) -> None:
+        """Write the present state, then remove the one before.
+
+        Args:
+            rows: all until now.
+            seen: other arrays that `resume` shall give back.
+        """
         loop = self._run.loop
         steps = loop.steps
         earlier = self._places()
@@ -93,6 +126,7 @@ class Checkpoint:
         histories = loop.histories
         arrays["lengths"] = np.array([len(h) for h in histories], np.int64)
         arrays["histories"] = np.array([x for h in histories for x in h], np.float64)
+        arrays |= {f"{WAS_SEEN}{name}": array for name, array in seen.items()}
         place = self.folder / f"{PREFIX}{steps:012d}"
         if place not in earlier:
             write_folder(place, pack(FORMAT, VERSION, self._facts, arrays))
@@ -161,6 +195,11 @@ class Checkpoint:
         return [Row(*named, t, seeds[t], step, *told) for (t, step), told in pairs]
 
 
+def _seen(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    names = [name for name in arrays if name.startswith(WAS_SEEN)]
+    return {name.removeprefix(WAS_SEEN): arrays[name] for name in names}
+
+
 def _check_kind(
     name: str, found: np.ndarray, shape: tuple[int, ...], kind: np.dtype
 ) -> None:
@@ -172,6 +211,12 @@ def _check_kind(
 
 def _arrays(tree: Any) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def kept_at(home: Path, run: TrainingRun) -> Path:
+    """Where this very run is kept, among runs that differ from it in something."""
+    facts = canonical(_identity(run))
+    return home / hashlib.sha256(facts).hexdigest()[:12]
 
 
 def _identity(run: TrainingRun) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def _carried_out(
         nullcontext() if kept is None else held(kept.folder),
         bars(quiet=not progress) as begin,
     ):
-        reached = [] if kept is None else kept.resume()
+        reached = [] if kept is None else kept.resume().rows
 
         def at_pause(pause: Pause) -> bool:
             nonlocal status

@@ -1,13 +1,14 @@
-"""SAC without transfer beside Stable-Baselines3's, at equal settings.
+"""SAC without transfer beside Stable-Baselines3's and SBX's, at equal settings.
 
     python benchmarks/sac.py curves --seeds 5 --samples 6000 --out curves.csv
+    python benchmarks/sac.py curves --libraries sbx --out curves.csv  # as well
     python benchmarks/sac.py curves --world HalfCheetah-v5 --samples 4000 --tests 4 \\
         --episodes 2 --out curves.csv
     python benchmarks/sac.py speed --trials 5 --seconds 5 --out figures
     python benchmarks/sac.py speed --world HalfCheetah-v5
     python benchmarks/sac.py work --trials 5 --size large
 
-Curves are greedy returns after so many samples; both learners have the same networks,
+Curves are greedy returns after so many samples; all learners have the same networks,
 rates, batches and replay, and one update for each sample. Speeds are taken in turns,
 and each ratio is that of one round. Work is told in samples a processor-second, which a
 busy machine does not spoil.
@@ -16,9 +17,10 @@ busy machine does not spoil.
 import csv
 import time
 from dataclasses import replace
+from importlib import import_module
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cyclopts
 import gymnasium
@@ -55,7 +57,22 @@ TITLES = {
     "small": "two layers of 64, batches of 64",
     "large": "two layers of 256, batches of 256",
 }
-app = cyclopts.App(help=__doc__)
+OURS = "policymix"
+THEIRS = {"sb3": "stable_baselines3", "sbx": "sbx"}
+"""Modules of other libraries."""
+
+
+class Tested(NamedTuple):
+    """A test of one run."""
+
+    library: str
+    seed: int
+    step: int
+    score: float
+
+
+several = cyclopts.Parameter(consume_multiple=True, negative=())
+app = cyclopts.App(help=__doc__, default_parameter=several)
 
 
 def task_on(target: Any) -> TransferTask:
@@ -77,14 +94,13 @@ def settings_of(size: str) -> Settings:
     return SETTINGS if size == "small" else replace(SETTINGS, **LARGE)
 
 
-def their_sac(world: str, settings: Settings, seed: int) -> Any:
+def their_sac(world: str, settings: Settings, seed: int, library: str = "sb3") -> Any:
     import torch
-    from stable_baselines3 import SAC
     from stable_baselines3.common.logger import Logger
 
     torch.set_num_threads(1)
     assert settings.layers is not None
-    model = SAC(
+    model = import_module(THEIRS[library]).SAC(
         "MlpPolicy",
         world,
         learning_rate=settings.learning_rate,
@@ -115,6 +131,28 @@ def tested(model: Any, world: str, episodes: int, seed: int) -> float:
     return float(np.mean(totals))
 
 
+def our_rows(world: str, settings: Settings, seeds: int) -> list[Tested]:
+    """All seeds side by side."""
+    ours = train(task_on(world), "scratch", settings=settings, trials=seeds)
+    return [Tested(OURS, row.seed, row.step, row.score) for row in ours.rows]
+
+
+def their_rows(
+    world: str, settings: Settings, seeds: int, library: str
+) -> list[Tested]:
+    """Seed after seed."""
+    rows, every = [], settings.evaluate_every
+    episodes = settings.evaluation_episodes
+    for seed in range(seeds):
+        model = their_sac(world, settings, seed, library)
+        for step in range(0, settings.steps + 1, every):
+            if step:
+                model.learn(every, reset_num_timesteps=False, log_interval=10**9)
+            score = tested(model, world, episodes, 10_000 + step)
+            rows.append(Tested(library, seed, step, score))
+    return rows
+
+
 @app.command
 def curves(
     *,
@@ -124,36 +162,31 @@ def curves(
     tests: int = 6,
     episodes: int = 10,
     size: str = "small",
+    libraries: tuple[str, ...] = (OURS, "sb3"),
     out: Path,
 ) -> None:
-    """Learning curves of both, one row for each test."""
-    every = samples // tests
+    """Learning curves, one row for each test; a file that is there gets them too."""
     settings = replace(
         settings_of(size),
         steps=samples,
-        evaluate_every=every,
+        evaluate_every=samples // tests,
         evaluation_episodes=episodes,
         final_episodes=episodes,
     )
-    rows: list[tuple[str, int, int, float]] = []
-    ours = train(task_on(world), "scratch", settings=settings, trials=seeds)
-    rows += [("policymix", row.seed, row.step, row.score) for row in ours.rows]
-    for seed in range(seeds):
-        model = their_sac(world, settings, seed)
-        rows.append(("sb3", seed, 0, tested(model, world, episodes, 10_000)))
-        for step in range(every, samples + 1, every):
-            model.learn(every, reset_num_timesteps=False, log_interval=10**9)
-            score = tested(model, world, episodes, 10_000 + step)
-            rows.append(("sb3", seed, step, score))
-    with out.open("w", newline="", encoding="utf-8") as file:
+    rows: list[Tested] = []
+    for name in libraries:
+        if name == OURS:
+            rows += our_rows(world, settings, seeds)
+        else:
+            rows += their_rows(world, settings, seeds, name)
+    new = not out.exists()
+    with out.open("a", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(("library", "seed", "step", "score"))
-        writer.writerows(rows)
-    for name in ("policymix", "sb3"):
-        for step in sorted({row[2] for row in rows}):
-            found = [row[3] for row in rows if row[0] == name and row[2] == step]
-            each = " ".join(f"{score:.0f}" for score in sorted(found))
-            print(f"{name:9} {step:6} mean {np.mean(found):7.1f}  each {each}")
+        writer.writerows([*([Tested._fields] if new else []), *rows])
+    for name, step in product(libraries, sorted({row.step for row in rows})):
+        found = [row.score for row in rows if (row.library, row.step) == (name, step)]
+        each = " ".join(f"{score:.0f}" for score in sorted(found))
+        print(f"{name:9} {step:6} mean {np.mean(found):7.1f}  each {each}")
 
 
 def their_chunks(world: str, settings: Settings) -> Chunk:

@@ -47,8 +47,9 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 gc.set_threshold(20_000)  # what is compiled stays; looking through it often is waste
 
-MUCH = 1.6e9
-"""Bytes of a process, above which it forgets what its programs were compiled from."""
+MUCH, LITTLE = 1.6e9, 1.3e9
+"""Bytes of a process, above which it forgets what its programs were compiled from; and
+the programs, too, if that leaves it with more than the second."""
 
 settings.register_profile(
     "policymix",
@@ -80,10 +81,13 @@ def pytest_runtest_protocol(item):
 def keep_small():
     """Forget in time: a program's text takes 1.2 MB, the program itself 0.15 MB.
 
-    Texts go first, since nothing is compiled again for want of them.
+    Texts go first, since nothing is compiled again for want of them. To look through
+    all that is kept takes more than half a second, so it must not be due again soon.
     """
+    if taken() < MUCH:
+        return
     for forget in (forget_texts, jax.clear_caches):
-        if taken() > MUCH:
+        if taken() > LITTLE:
             forget()
             gc.collect()
             ctypes.CDLL(None).malloc_trim(0)

@@ -93,13 +93,17 @@ def lanes_of(trials: int) -> int:
     return min(LANES, -(-trials // 2))
 
 
-def share_out(trials: int, cores: int | None, lanes: int | None) -> Shards:
+def share_out(
+    trials: int, cores: int | None, lanes: int | None, least: int = 1
+) -> Shards:
     """Shards for so many trials.
 
     Args:
         trials: how many there are.
         cores: of the processor to use; None uses all that this process may.
-        lanes: how wide shards are on a processor; None fills all cores.
+        lanes: how wide shards are on a processor; None fills all cores, with shards of
+            some trials each.
+        least: how many these are at least, if there are so many.
     """
     devices = jax.devices()
     if devices[0].platform != "cpu":
@@ -107,7 +111,7 @@ def share_out(trials: int, cores: int | None, lanes: int | None) -> Shards:
         return Shards(width, devices[: -(-trials // width)], len(devices))
     whole = len(os.sched_getaffinity(0))
     threads = min(cores or whole, whole)
-    width = lanes or -(-trials // threads)
+    width = lanes or min(trials, max(least, -(-trials // threads)))
     count = -(-trials // width)
     return Shards(width, devices[:1] * count, min(threads, count))
 

@@ -70,7 +70,7 @@ def test_judges_are_sure_beyond_so_many_deviations():
 def test_who_has_learned_nothing_follows_the_advice():
     """All leads are zero, and zero is not more than zero."""
     network = NetworkHeads(DQN(GAMMA, (2, 8, ACTIONS)))
-    agent = Judged(network, network, network, GAMMA)
+    agent = Judged(network, network, GAMMA)
     state = agent.init(jax.random.key(0))
     for advised in range(ACTIONS):
         phi = jax.nn.one_hot(advised, ACTIONS)
@@ -86,7 +86,7 @@ def test_nobody_is_sure_of_an_action_that_was_never_tried():
 
 def test_one_way_follows_sources_that_are_hardly_believed():
     network = NetworkHeads(DQN(GAMMA, (2, 8, ACTIONS)))
-    agent, obs = Judged(network, network, network, GAMMA), jnp.array([0.3, -0.2])
+    agent, obs = Judged(network, network, GAMMA), jnp.array([0.3, -0.2])
     state = agent.init(jax.random.key(0))
     for advised in range(ACTIONS):
         phi = 0.01 * jax.nn.one_hot(advised, ACTIONS)
@@ -117,7 +117,7 @@ def test_a_table_speaks_of_doubts_in_the_unit_of_returns():
 
 def test_the_mean_of_a_network_is_over_the_latest_twelfth_of_its_lessons():
     """After n lessons the newest weights count 1 in 1 + n/12: twelve times so far."""
-    heads = SteadyHeads(NetworkHeads(DQN(GAMMA, (2, 4, ACTIONS), learning_rate=0.1)))
+    heads = SteadyHeads(NetworkHeads(DQN(GAMMA, (2, 4, ACTIONS), learning_rate=0.1)), 2)
     state, obs = heads.init(jax.random.key(0), 2), jnp.array([[0.3, -0.2]])
     means, taught = state.means, jnp.ones((1, ACTIONS))
     learn = eqx.filter_jit(heads.fit)
@@ -149,7 +149,7 @@ def test_what_is_remembered_counts_less_than_what_is_new():
 def test_the_unit_of_reward_does_not_matter(unit):
     """A batch in another unit: values in that unit, the same actions."""
     network = NetworkHeads(DQN(GAMMA, (2, 8, ACTIONS), double=True, huber=True))
-    agent = Judged(network, network, network, GAMMA)
+    agent = Judged(network, network, GAMMA)
     learn = eqx.filter_jit(agent.update)
 
     def learned(unit):
@@ -172,6 +172,6 @@ def test_the_unit_of_reward_does_not_matter(unit):
                     batch, latest=latest, phi=phi, next_phi=phi, best=jnp.asarray(1)
                 ),
             )
-        return agent.own_values(state, jnp.array([0.5, 0.1]))
+        return agent.steady_values(state, jnp.array([0.5, 0.1]))
 
     np.testing.assert_allclose(learned(unit) / unit, learned(1.0), rtol=1e-4, atol=1e-7)

@@ -34,6 +34,14 @@ class AbstractHeads(eqx.Module, Generic[State]):
         """Heads that differ."""
 
     @abc.abstractmethod
+    def beside(self, first: State, second: State) -> State:
+        """All heads of both, none of which was taught yet."""
+
+    def certain(self, state: State) -> State:
+        """The same heads without doubts, which a network has none of at first."""
+        return state
+
+    @abc.abstractmethod
     def values(self, state: State, unit: Scalar, obs: Observation) -> Values:
         """Q(s, ·) of every head."""
 
@@ -86,6 +94,9 @@ class NetworkHeads(AbstractHeads[DQNState]):
 
         return jax.vmap(one)(jax.random.split(key, count))
 
+    def beside(self, first: DQNState, second: DQNState) -> DQNState:
+        return _joined(first, second)
+
     def values(self, state: DQNState, unit: Scalar, obs: Observation) -> Values:
         return unit * jax.vmap(self.learner.values, (0, None))(state, obs)
 
@@ -110,6 +121,11 @@ class NetworkHeads(AbstractHeads[DQNState]):
         return jax.vmap(self.learner.refresh)(state)
 
 
+def _joined(first: State, second: State) -> State:
+    """Arrays with a leading axis of heads, one after the other."""
+    return jax.tree.map(lambda x, y: jnp.concatenate([x, y]), first, second)
+
+
 LATEST_LESSONS = 1.0 / 12.0
 """Of a network's lessons count in its mean."""
 
@@ -127,17 +143,30 @@ class SteadyHeads(AbstractHeads[SteadyState]):
 
     Adam never comes to rest, so the policy of the newest weights trembles; that of
     their mean does not. The mean is over the latest twelfth of all lessons.
+
+    Args:
+        newest: that learn.
+        steadied: so many, the first of them, are averaged.
     """
 
     newest: NetworkHeads
+    steadied: int = eqx.field(static=True)
 
     @property
     def outputs(self) -> int:
         return self.newest.outputs
 
     def init(self, key: Key, count: int) -> SteadyState:
-        state = self.newest.init(key, count)
-        return SteadyState(state, state.online.parameters, jnp.zeros(()))
+        return self._begin(self.newest.init(key, count))
+
+    def beside(self, first: SteadyState, second: SteadyState) -> SteadyState:
+        return self._begin(self.newest.beside(first.newest, second.newest))
+
+    def _begin(self, newest: DQNState) -> SteadyState:
+        return SteadyState(newest, self._first(newest), jnp.zeros(()))
+
+    def _first(self, newest: DQNState) -> MLP:
+        return jax.tree.map(lambda x: x[: self.steadied], newest.online.parameters)
 
     def values(self, state: SteadyState, unit: Scalar, obs: Observation) -> Values:
         return self.newest.values(state.newest, unit, obs)
@@ -163,7 +192,7 @@ class SteadyHeads(AbstractHeads[SteadyState]):
         means = jax.tree.map(
             lambda mean, new: mean + rate * (new - mean),
             state.means,
-            newest.online.parameters,
+            self._first(newest),
         )
         return SteadyState(newest, means, lessons), loss
 
@@ -209,6 +238,12 @@ class TableHeads(AbstractHeads[HeadTables]):
         entries = jnp.full((count, *shape), self.initial)
         doubts = self.doubt * jax.random.normal(key, (count, *shape))
         return HeadTables(entries, doubts, jnp.ones(shape))
+
+    def beside(self, first: HeadTables, second: HeadTables) -> HeadTables:
+        return HeadTables(*_joined(first[:2], second[:2]), first.left)
+
+    def certain(self, state: HeadTables) -> HeadTables:
+        return state._replace(doubts=jnp.zeros_like(state.doubts))
 
     def values(self, state: HeadTables, unit: Scalar, obs: Int[Array, ""]) -> Values:
         doubts = state.left[obs][None] * state.doubts[:, obs]

@@ -32,10 +32,10 @@ STUDIED = 4
 
 
 class JudgedState(NamedTuple):
-    """Heads of all three kinds, and the returns that say in which unit they speak."""
+    """Heads of all kinds, and the returns that say in which unit they speak."""
 
-    own: Any
-    judges: Any
+    heads: Any
+    """The own ones, then the judges: side by side, since all of them learn alike."""
     student: Any
     returns: Returns
 
@@ -72,8 +72,7 @@ class Judged(AbstractAgent[JudgedState]):
     """The agent of `mars`.
 
     Args:
-        own: values that pick the own action.
-        heads: values of the judges.
+        heads: values that pick the own action, then those of the judges.
         student: preferences of what is to be imitated.
         discount: γ.
         own_heads: the own values are the mean of so many.
@@ -81,7 +80,6 @@ class Judged(AbstractAgent[JudgedState]):
         caution: β.
     """
 
-    own: AbstractHeads
     heads: AbstractHeads
     student: AbstractHeads
     discount: Scalar = eqx.field(converter=as_float)
@@ -99,29 +97,37 @@ class Judged(AbstractAgent[JudgedState]):
         return True
 
     def init(self, key: Key) -> JudgedState:
-        own, judges, student = jax.random.split(key, 3)
+        own_key, judges_key, student_key = jax.random.split(key, 3)
+        own = self.heads.certain(self.heads.init(own_key, self.own_heads))
+        judges = self.heads.init(judges_key, self.judges)
         return JudgedState(
-            self.own.init(own, self.own_heads),
-            self.heads.init(judges, self.judges),
-            self.student.init(student, 1),
+            self.heads.beside(own, judges),
+            self.student.init(student_key, 1),
             no_returns(),
         )
 
-    def own_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
-        """The mean of the own heads."""
-        return jnp.mean(self.own.values(state.own, spread(state.returns), obs), 0)
-
     def steady_values(self, state: JudgedState, obs: Observation) -> Float[Array, " a"]:
-        """The same by what the own heads have been of late."""
-        return jnp.mean(self.own.steady(state.own, spread(state.returns), obs), 0)
+        """The mean of the own heads, by what they have been of late."""
+        values = self.heads.steady(state.heads, spread(state.returns), obs)
+        return jnp.mean(values[: self.own_heads], axis=0)
 
     def ruled(
         self, state: JudgedState, obs: Observation, phi: Float[Array, " actions"]
     ) -> Int[Array, ""]:
         """What the rule does."""
-        judged = self.heads.values(state.judges, spread(state.returns), obs)
-        tried = self.heads.tried(state.judges, obs)
-        return rule(self.own_values(state, obs), judged, tried, phi, self.caution)
+        values = self.heads.values(state.heads, spread(state.returns), obs)
+        tried = self.heads.tried(state.heads, obs)
+        return self._rule(values, tried, phi)
+
+    def _rule(
+        self,
+        values: Float[Array, "heads actions"],
+        tried: Float[Array, " actions"],
+        phi: Float[Array, " actions"],
+    ) -> Int[Array, ""]:
+        """By the mean of the own heads, and by all judges."""
+        own, judged = values[: self.own_heads], values[self.own_heads :]
+        return rule(jnp.mean(own, axis=0), judged, tried, phi, self.caution)
 
     def preferences(
         self,
@@ -152,19 +158,14 @@ class Judged(AbstractAgent[JudgedState]):
 
     def targets(
         self, state: JudgedState, step: Transition, next_phi: Float[Array, " actions"]
-    ) -> tuple[Float[Array, " own"], Float[Array, " judges"]]:
+    ) -> Float[Array, " heads"]:
         """Targets r + γ Q⁻(s', a'), where a' is the best own action or the rule's."""
-        unit, obs = spread(state.returns), step.next_obs
-        older_own = self.own.older(state.own, unit, obs)
-        own = jnp.mean(older_own, axis=0)
-        older_judges = self.heads.older(state.judges, unit, obs)
-        tried = self.heads.tried(state.judges, obs)
-        ruled = rule(own, older_judges, tried, next_phi, self.caution)
-        goes_on = self.discount * (1.0 - step.terminated)
-        return (
-            step.reward + goes_on * older_own[:, jnp.argmax(own)],
-            step.reward + goes_on * older_judges[:, ruled],
-        )
+        obs, count = step.next_obs, self.own_heads
+        older = self.heads.older(state.heads, spread(state.returns), obs)
+        best = jnp.argmax(jnp.mean(older[:count], axis=0))
+        ruled = self._rule(older, self.heads.tried(state.heads, obs), next_phi)
+        follow = jnp.concatenate([older[:count, best], older[count:, ruled]])
+        return step.reward + self.discount * (1.0 - step.terminated) * follow
 
     def update(
         self, state: JudgedState, experience: Experience
@@ -178,8 +179,7 @@ class Judged(AbstractAgent[JudgedState]):
         ended = latest.terminated | latest.truncated
         returns = note_rewards(state.returns, latest.reward, ended, self.discount)
         state = state._replace(returns=returns)
-        unit = spread(returns)
-        own, judged = jax.vmap(self.targets, (None, 0, 0))(
+        targets = jax.vmap(self.targets, (None, 0, 0))(
             state, batch, experience.next_phi
         )
         taught = jax.nn.one_hot(batch.action, self.heads.outputs)
@@ -189,11 +189,12 @@ class Judged(AbstractAgent[JudgedState]):
             state, studied, experience.phi[:few], experience.best
         )
         lesson = jax.nn.one_hot(jnp.argmax(taken, axis=1), self.heads.outputs)
-        owned, loss = self.own.fit(
-            state.own, unit, batch.obs, own[..., None] * taught[:, None], taught
-        )
-        judges, judging = self.heads.fit(
-            state.judges, unit, batch.obs, judged[..., None] * taught[:, None], taught
+        heads, loss = self.heads.fit(
+            state.heads,
+            spread(returns),
+            batch.obs,
+            targets[..., None] * taught[:, None],
+            taught,
         )
         student, learning = self.student.fit(
             state.student,
@@ -202,9 +203,7 @@ class Judged(AbstractAgent[JudgedState]):
             lesson[:, None],
             jnp.ones_like(lesson),
         )
-        return JudgedState(owned, judges, student, returns), loss + judging + learning
+        return JudgedState(heads, student, returns), loss + learning
 
     def refresh(self, state: JudgedState) -> JudgedState:
-        return state._replace(
-            own=self.own.refresh(state.own), judges=self.heads.refresh(state.judges)
-        )
+        return state._replace(heads=self.heads.refresh(state.heads))

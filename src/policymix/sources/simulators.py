@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from policymix.core.errors import SourceError
 
@@ -43,6 +44,7 @@ class Simulator:
         self.env, self._given = env, set_state
         self.env.reset(seed=0)  # some have no state before
         self._set_state = find_setter(env) if set_state is None else set_state
+        self._dynamics = without_rules(env)
         self._lock = threading.Lock()
         self._check()
 
@@ -57,9 +59,11 @@ class Simulator:
 
     def __call__(self, obs: np.ndarray, action: Any) -> np.ndarray:
         """What the environment would have done."""
+        if isinstance(action, np.integer):  # which Gymnasium takes longer to check
+            action = int(action)
         with self._lock:
             self._set_state(self.env, np.asarray(obs))
-            next_obs, _, terminated, truncated, _ = self.env.step(action)
+            next_obs, _, terminated, truncated, _ = self._dynamics.step(action)
             if terminated or truncated:
                 self.env.reset()
         return np.array(next_obs)
@@ -93,6 +97,16 @@ class Simulator:
                 f"was, the same action led elsewhere (component {place} of the "
                 f"observation differs by {gaps[:, place].max():.3g}). {REMEDY}"
             )
+
+
+def without_rules(env: gymnasium.Env) -> gymnasium.Env:
+    """The same dynamics, less what Gymnasium puts around them: limits and checks.
+
+    A model is asked often, and for single steps.
+    """
+    while type(env) in (TimeLimit, OrderEnforcing, PassiveEnvChecker):
+        env = env.env  # pyright: ignore[reportAttributeAccessIssue]
+    return env
 
 
 def find_setter(env: gymnasium.Env) -> SetState:

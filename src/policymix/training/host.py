@@ -20,14 +20,13 @@ from policymix.environments.episodes import tally
 from policymix.environments.recorded import RecordedTasks
 from policymix.sources.asking import Heard, Questions, without_host
 from policymix.training.host_programs import (
-    NOTHING,
     Hashed,
     greedy_actions,
-    knowing,
     learn_step,
     note_step,
     open_chunk,
     start_trials,
+    take_apart,
 )
 from policymix.training.lockstep import (
     LEARNER,
@@ -98,9 +97,13 @@ class HostShard(AbstractShard):
         self.carry = jax.device_put(carry, device)
 
     def advance(self, length: int) -> None:
-        fixed = (self._rest, self._plan._replace(length=length), self._arrays)
-        chances, choices = open_chunk(*fixed, self.carry, self._keys)
-        plan = self._plan.of(length, self.steps)
+        plan = self._plan._replace(length=length)
+        chances, choices = open_chunk(
+            self._rest, plan, self._arrays, self.carry, self._keys
+        )
+        shapes, numbers, state = take_apart(self._rest.setup, self._arrays, self.carry)
+        learned = shapes.learned
+        rounds = self._plan.of(length, self.steps)
         for step in range(length):
             actions = np.asarray(choices[0])
             outcome = self._tasks.step(actions)
@@ -108,13 +111,13 @@ class HostShard(AbstractShard):
             self._obs = outcome.obs
             now = chances, np.int32(step), choices, _tell(outcome, heard)
             now = (*now, self._questions.widths)
-            if plan.lesson_after(step):
-                self.carry, choices = learn_step(*fixed, self.carry, *now)
+            if rounds.lesson_after(step):
+                state, choices = learn_step(shapes, plan, numbers, state, *now)
             else:
-                learned = self.carry.trials.agent, self.carry.trials.mixture
-                carry = knowing(self.carry, NOTHING)
-                carry, choices = note_step(*fixed, carry, learned, *now)
-                self.carry = knowing(carry, learned)
+                known, others = state[:learned], state[learned:]
+                others, choices = note_step(shapes, plan, numbers, others, known, *now)
+                state = (*known, *others)
+        self.carry = shapes.carry_of(state)
         self.steps += length
 
     def _hear(self, actions: np.ndarray, outcome: Round) -> Heard:

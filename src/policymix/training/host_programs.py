@@ -28,9 +28,9 @@ from policymix.training.lockstep import (
 from policymix.training.step import Outcome, choose
 from policymix.training.trial import LearningSetup, Trial, begin
 
-Learned = tuple[Any, Any]
-"""The states of agents and mixtures."""
-NOTHING: Learned = (None, None)
+Leaves = tuple[Any, ...]
+"""Of a tree. Programs that are called at every step take them and give them: to take a
+tree of some hundred arrays apart and to build it takes Python as long as an update."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,44 @@ class Hashed:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        if self is other or not isinstance(other, Hashed):
+        if self is other or type(self) is not type(other):
             return self is other
-        return self._hash == other._hash and bool(self.setup == other.setup)
+        return hash(self) == hash(other) and self._parts == other._parts  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.setup,)
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes(Hashed):
+    """The same, and how setup and carry are made of leaves."""
+
+    arrays: Any
+    carry: Any
+    learned: int
+    """So many leaves of the carry, the first, are the states of agents and mixtures."""
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.setup, self.arrays, self.carry)
+
+    def setup_of(self, numbers: Leaves) -> LearningSetup:
+        return eqx.combine(jax.tree.unflatten(self.arrays, numbers), self.setup)
+
+    def carry_of(self, state: Leaves) -> Carry:
+        return jax.tree.unflatten(self.carry, state)
+
+
+def take_apart(
+    setup: LearningSetup, arrays: LearningSetup, carry: Carry
+) -> tuple[Shapes, Leaves, Leaves]:
+    """The leaves of the setup's arrays and those of the carry, and what they make."""
+    numbers, made_of = jax.tree.flatten(arrays)
+    state, carried = jax.tree.flatten(carry)
+    learned = len(jax.tree.leaves((carry.trials.agent, carry.trials.mixture)))
+    shapes = Shapes(setup, made_of, carried, learned)
+    return shapes, tuple(numbers), tuple(state)
 
 
 @partial(jax.jit, static_argnums=(0, 1), compiler_options=BRIEF)
@@ -86,44 +121,44 @@ def open_chunk(
 
 @partial(jax.jit, static_argnums=(0, 1, 8), donate_argnums=(3,), compiler_options=BRIEF)
 def learn_step(
-    rest: Hashed,
+    shapes: Shapes,
     plan: Plan,
-    arrays: LearningSetup,
-    carry: Carry,
+    numbers: Leaves,
+    state: Leaves,
     chances: Draws,
     step: Array,
     choices: Choices,
     told: Array,
     widths: Heard,
-) -> tuple[Carry, Choices]:
+) -> tuple[Leaves, Choices]:
     """Learn from one step of every trial, and choose the next."""
-    setup = eqx.combine(arrays, rest.setup)
-    return _go_on(setup, plan, carry, chances, step, choices, told, widths, True)
+    setup, carry = shapes.setup_of(numbers), shapes.carry_of(state)
+    now = chances, step, choices, told, widths
+    carry, following = _go_on(setup, plan, carry, *now, learns=True)
+    return tuple(jax.tree.leaves(carry)), following
 
 
 @partial(jax.jit, static_argnums=(0, 1, 9), donate_argnums=(3,), compiler_options=BRIEF)
 def note_step(
-    rest: Hashed,
+    shapes: Shapes,
     plan: Plan,
-    arrays: LearningSetup,
-    carry: Carry,
-    learned: Learned,
+    numbers: Leaves,
+    others: Leaves,
+    learned: Leaves,
     chances: Draws,
     step: Array,
     choices: Choices,
     told: Array,
     widths: Heard,
-) -> tuple[Carry, Choices]:
+) -> tuple[Leaves, Choices]:
     """Remember one step of every trial, and choose the next.
 
-    What was learned stays, so it is neither handed over nor given back.
+    What was learned stays, so it is not given back.
     """
-    setup = eqx.combine(arrays, rest.setup)
-    whole = knowing(carry, learned)
-    carry, following = _go_on(
-        setup, plan, whole, chances, step, choices, told, widths, False
-    )
-    return knowing(carry, NOTHING), following
+    setup, carry = shapes.setup_of(numbers), shapes.carry_of((*learned, *others))
+    now = chances, step, choices, told, widths
+    carry, following = _go_on(setup, plan, carry, *now, learns=False)
+    return tuple(jax.tree.leaves(carry)[shapes.learned :]), following
 
 
 def _go_on(
@@ -141,12 +176,6 @@ def _go_on(
     carry = absorb(setup, plan, carry, choices, outcomes, draws, learns)
     following = jnp.minimum(step + 1, plan.length - 1)
     return carry, _choose(setup, carry, _at(chances, following))
-
-
-def knowing(carry: Carry, learned: Learned) -> Carry:
-    """The same trials with these agents and mixtures."""
-    agent, mixture = learned
-    return carry._replace(trials=carry.trials._replace(agent=agent, mixture=mixture))
 
 
 @partial(jax.jit, static_argnums=(0, 1), compiler_options=BRIEF)

@@ -268,22 +268,19 @@ def make_judged(experts: Experts, settings: Settings) -> Judged:
     learner = make_learner(experts, settings, 0, settings.learning_rate)
     count = settings.heads // 2
     mine = settings.heads - count
-    own: AbstractHeads
-    judges: AbstractHeads
+    heads: AbstractHeads
     if isinstance(learner, DQN):
-        judges = student = NetworkHeads(replace(learner, huber=True))
-        own = SteadyHeads(judges)
+        student = NetworkHeads(replace(learner, huber=True))
+        heads = SteadyHeads(student, mine)
     else:
         assert isinstance(learner, QLearning)
         size = (learner.num_states, learner.outputs)
         rate, initial = learner.learning_rate, learner.initial
-        judges = TableHeads(*size, rate, initial)
-        own = TableHeads(*size, rate, initial, doubt=0.0)
+        heads = TableHeads(*size, rate, initial)
         student = TableHeads(*size, 1.0, doubt=0.0)
         mine, count = 1, TABLES * settings.heads
     return Judged(
-        own,
-        judges,
+        heads,
         student,
         settings.discount,
         own_heads=mine,

@@ -21,6 +21,7 @@ try:
     from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
     from stable_baselines3.sac.policies import SACPolicy
     from stable_baselines3.td3.policies import Actor as PlainActor
+    from torch import nn
 except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
 
@@ -32,6 +33,32 @@ ADAM: dict[str, Any] = {"fused": True}
 def adam(network: torch.nn.Module, rate: float) -> torch.optim.Adam:
     """An optimiser of all its parameters."""
     return torch.optim.Adam(network.parameters(), rate, **ADAM)
+
+
+SAME_IN_BOTH_MODES = (
+    *(nn.Linear, nn.Sequential, nn.ModuleList, nn.Flatten, nn.Identity),
+    *(nn.ReLU, nn.LeakyReLU, nn.ELU, nn.Tanh, nn.SiLU, nn.GELU),
+)
+"""Modules of PyTorch that do the same in training as elsewhere …"""
+OURS = ("stable_baselines3.", "policymix.")
+"""… as those of these packages do, if their parts do."""
+
+
+class TwoModes(nn.Module):
+    """Policies that change between training and acting at every step.
+
+    To tell every module takes as long as to act, and few of them would care.
+    """
+
+    _cares: bool | None = None
+
+    def set_training_mode(self, mode: bool) -> None:
+        """Tell all modules, unless none of them makes a difference."""
+        if self._cares is None:
+            kinds = {type(part) for part in self.modules()} - {*SAME_IN_BOTH_MODES}
+            self._cares = not all(kind.__module__.startswith(OURS) for kind in kinds)
+        if self._cares:
+            super().set_training_mode(mode)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class AdvisedQNetwork(QNetwork):
@@ -52,7 +79,7 @@ class AdvisedQNetwork(QNetwork):
         return values.argmax(dim=1).reshape(-1)
 
 
-class AdvisedDQNPolicy(DQNPolicy):
+class AdvisedDQNPolicy(TwoModes, DQNPolicy):
     """SB3's policy with advised networks.
 
     Args:
@@ -136,7 +163,7 @@ class Ruled(NamedTuple):
     """By every judge: [judges, rows]."""
 
 
-class AdvisedSACPolicy(SACPolicy):
+class AdvisedSACPolicy(TwoModes, SACPolicy):
     """SB3's policy with advised critics, or with judges of advice."""
 
     guide: Guide | None = None

@@ -43,7 +43,7 @@ def agent_of(task, method, settings):
     first = jnp.zeros((), int) if settings.layers != (8,) else jnp.zeros(2)
     trial = begin(setup, jax.random.key(0), first)
     leaves, structure = jax.tree.flatten(trial.agent)
-    keys = jax.random.split(jax.random.key(1), len(leaves))
+    keys = jax.random.split(jax.random.key(2), len(leaves))
     learned = jax.tree.unflatten(structure, map(shaken, leaves, keys))
     return TrainedAgent(task, method, settings, setup, trial._replace(agent=learned))
 

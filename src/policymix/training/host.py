@@ -23,10 +23,11 @@ from policymix.training.host_programs import (
     Hashed,
     greedy_actions,
     learn_step,
+    leaves_of,
     note_step,
     open_chunk,
+    shapes_of,
     start_trials,
-    take_apart,
 )
 from policymix.training.lockstep import (
     LEARNER,
@@ -95,14 +96,15 @@ class HostShard(AbstractShard):
         carry = start_trials(self._rest, plan, self._arrays, *begun)
         # Committed, or the first chunks would be compiled for arrays that are not.
         self.carry = jax.device_put(carry, device)
+        self._shapes = shapes_of(rest, self._arrays, carry)
 
     def advance(self, length: int) -> None:
         plan = self._plan._replace(length=length)
         chances, choices = open_chunk(
             self._rest, plan, self._arrays, self.carry, self._keys
         )
-        shapes, numbers, state = take_apart(self._rest.setup, self._arrays, self.carry)
-        learned = shapes.learned
+        shapes, learned = self._shapes, self._shapes.learned
+        numbers, state = leaves_of(self._arrays), leaves_of(self.carry)
         rounds = self._plan.of(length, self.steps)
         for step in range(length):
             actions = np.asarray(choices[0])

@@ -51,9 +51,9 @@ class Hashed:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        if self is other or type(self) is not type(other):
+        if self is other or not isinstance(other, Hashed):
             return self is other
-        return hash(self) == hash(other) and self._parts == other._parts  # pyright: ignore[reportAttributeAccessIssue]
+        return self._hash == other._hash and self._parts == other._parts
 
     @property
     def _parts(self) -> tuple[Any, ...]:
@@ -80,15 +80,15 @@ class Shapes(Hashed):
         return jax.tree.unflatten(self.carry, state)
 
 
-def take_apart(
-    setup: LearningSetup, arrays: LearningSetup, carry: Carry
-) -> tuple[Shapes, Leaves, Leaves]:
-    """The leaves of the setup's arrays and those of the carry, and what they make."""
-    numbers, made_of = jax.tree.flatten(arrays)
-    state, carried = jax.tree.flatten(carry)
-    learned = len(jax.tree.leaves((carry.trials.agent, carry.trials.mixture)))
-    shapes = Shapes(setup, made_of, carried, learned)
-    return shapes, tuple(numbers), tuple(state)
+def shapes_of(setup: LearningSetup, arrays: LearningSetup, carry: Carry) -> Shapes:
+    """Of a setup without its arrays, of these, and of what it carries."""
+    learned = len(leaves_of((carry.trials.agent, carry.trials.mixture)))
+    return Shapes(setup, jax.tree.structure(arrays), jax.tree.structure(carry), learned)
+
+
+def leaves_of(tree: Any) -> Leaves:
+    """In the order in which `Shapes` makes trees of them."""
+    return tuple(jax.tree.leaves(tree))
 
 
 @partial(jax.jit, static_argnums=(0, 1), compiler_options=BRIEF)
@@ -135,7 +135,7 @@ def learn_step(
     setup, carry = shapes.setup_of(numbers), shapes.carry_of(state)
     now = chances, step, choices, told, widths
     carry, following = _go_on(setup, plan, carry, *now, learns=True)
-    return tuple(jax.tree.leaves(carry)), following
+    return leaves_of(carry), following
 
 
 @partial(jax.jit, static_argnums=(0, 1, 9), donate_argnums=(3,), compiler_options=BRIEF)
@@ -158,7 +158,7 @@ def note_step(
     setup, carry = shapes.setup_of(numbers), shapes.carry_of((*learned, *others))
     now = chances, step, choices, told, widths
     carry, following = _go_on(setup, plan, carry, *now, learns=False)
-    return tuple(jax.tree.leaves(carry)[shapes.learned :]), following
+    return leaves_of(carry)[shapes.learned :], following
 
 
 def _go_on(

@@ -1,6 +1,7 @@
 """Figures: what is drawn is what was measured, and says so."""
 
 import re
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from matplotlib.colors import to_rgb, to_rgba_array
 from matplotlib.figure import Figure
 
 from policymix.domains.maze.files import load_mazes
-from policymix.environments.study import Cells
+from policymix.environments.registry import find_domain
+from policymix.environments.study import Cells, Points
 from policymix.experiments.visited import view_of
 from policymix.methods.recipes import METHODS
 from policymix.reports import figures, palette
@@ -24,7 +26,7 @@ from policymix.reports.figures import (
     thousands,
     write_figure,
 )
-from policymix.reports.maps import cells, drawings, mixture
+from policymix.reports.maps import cells, drawings, mixture, plane, points
 from policymix.reports.palette import style
 from policymix.reports.results import Seen, put_together
 
@@ -333,7 +335,7 @@ def test_the_mixture_has_a_column_for_each_moment_of_figure_3(everything, domain
 @pytest.mark.parametrize("domain", ["maze", "cartpole"])
 def test_the_mixture_has_a_row_for_each_source(everything, domain):
     figure = built(mixture, everything[domain])
-    labels = [axes.get_ylabel().split("\n")[0] for axes in panels_of(figure)]
+    labels = [axes.get_ylabel() for axes in panels_of(figure)]
     assert [label for label in labels if label] == list(SOURCES[domain])
 
 
@@ -380,8 +382,40 @@ def test_cartpoles_plane_has_position_across_and_angle_up(everything):
         assert image.origin == "lower"
         assert image.get_extent() == pytest.approx([-2.425, 2.425, -0.20625, 0.20625])
         assert image.get_clim() == (0, 100)
-    assert panels[0][0].get_ylabel().endswith("angle (rad)")
-    assert panels[-1][0].get_xlabel() == "cart position x (m)"
+    figure = panels[0][0].get_figure()
+    assert figure.get_supylabel() == "pole angle (rad)"
+    assert figure.get_supxlabel() == "cart position x (m)"
+    assert not any(axes.get_xlabel() for axes, _ in panels)
+
+
+def boxes_of(figure):
+    """What is written at the sides and above, by its place on the drawn figure."""
+    figure.draw_without_rendering()
+    axes = panels_of(figure)
+    texts = [*figure.texts, *(a.yaxis.label for a in axes), *(a.title for a in axes)]
+    return [text.get_window_extent() for text in texts if text.get_text()]
+
+
+@pytest.mark.parametrize("shown", [(0,), (0, 500)])
+@pytest.mark.parametrize("domain", ["cheetah", "pendulum"])
+def test_no_label_of_a_map_runs_into_another_or_off_the_figure(domain, shown):
+    sources, view = ("earth", "light", "own model"), find_domain(domain).study.view
+    weights = np.zeros((len(shown), 33, 65, len(sources)))
+    figure = plane(
+        view, Seen(shown, sources, {"weights": weights}), [*range(len(shown))]
+    )
+    figure.suptitle(f"Transfer-{domain}: mixture of mars, one trial (seed 0)", size=10)
+    boxes, page = boxes_of(figure), figure.bbox
+    assert len(boxes) == 3 + len(sources) + len(shown)
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    assert all(page.contains(*box.min) and page.contains(*box.max) for box in boxes)
+
+
+def test_visited_states_have_the_names_of_their_numbers_at_the_sides():
+    arrays = {"visited": np.zeros((1, 4, 3)), "weights": np.zeros((1, 4, 2))}
+    view = Points(("x", "y", "speed"), (2, 0))
+    figure = points(view, Seen((0,), ("one", "other"), arrays, view), [0])
+    assert (figure.get_supxlabel(), figure.get_supylabel()) == ("speed", "x")
 
 
 def test_the_landers_paths_are_where_it_flew(everything):

@@ -19,6 +19,8 @@ PERCENT = Normalize(0, 100)
 BAR = ScalarMappable(PERCENT, "cividis")
 MOST_COLUMNS = 7
 """Moments of a figure, where nobody has chosen some."""
+NARROWEST = 4.5
+"""Inches of a figure, for its title."""
 
 
 def mixture(results: Results) -> Figure:
@@ -47,14 +49,19 @@ def mixture(results: Results) -> Figure:
 def grid_of(rows: int, columns: int, size: Size) -> tuple[Figure, np.ndarray]:
     """A figure of so many axes without ticks, each so many inches wide and high."""
     width, height = size
-    figure = Figure(
-        figsize=(width * columns + 1, height * rows + 0.3), layout="constrained"
-    )
+    whole = max(width * columns + 1, NARROWEST), height * rows + 0.3
+    figure = Figure(figsize=whole, layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False)
     for axes in panels.flat:
         axes.grid(False)
         axes.set(xticks=[], yticks=[])
     return figure, panels
+
+
+def name_sides(figure: Figure, across: str, up: str) -> None:
+    """Once for all panels: under each of them names would run into their neighbours."""
+    figure.supxlabel(across, fontsize=8.5)
+    figure.supylabel(up, fontsize=8.5)
 
 
 def heading(axes: Axes, seen: Seen, place: int) -> None:
@@ -100,10 +107,10 @@ def plane(sides: Plane, seen: Seen, places: list[int]) -> Figure:
             )
             if column == 0:
                 axes.set(yticks=sides.y.ticks)
-                axes.set_ylabel(f"{name}\n{sides.y.label}", fontsize=8.5)
+                axes.set_ylabel(name, fontsize=8.5)
             if row == len(seen.sources) - 1:
                 axes.set(xticks=sides.x.ticks)
-                axes.set_xlabel(sides.x.label, fontsize=8.5)
+    name_sides(figure, sides.x.label, sides.y.label)
     figure.colorbar(BAR, ax=panels, shrink=0.8, label=f"weight a(s), %{sides.note}")
     return figure
 
@@ -120,10 +127,10 @@ def points(view: Points, seen: Seen, places: list[int]) -> Figure:
             axes.scatter(across, up, 4, weights, norm=PERCENT, cmap="cividis", lw=0)
             if column == 0:
                 axes.yaxis.set_major_locator(MaxNLocator(3))
-                axes.set_ylabel(f"{name}\n{view.labels[view.axes[1]]}", fontsize=8.5)
+                axes.set_ylabel(name, fontsize=8.5)
             if row == len(seen.sources) - 1:
                 axes.xaxis.set_major_locator(MaxNLocator(3))
-                axes.set_xlabel(view.labels[view.axes[0]], fontsize=8.5)
+    name_sides(figure, *(view.labels[axis] for axis in view.axes))
     figure.colorbar(BAR, ax=panels, shrink=0.8, label="weight a(s), %")
     return figure
 

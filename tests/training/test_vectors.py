@@ -173,6 +173,19 @@ def test_mars_takes_the_advice_the_better_or_its_own():
     )
 
 
+def test_advice_that_leads_is_followed_where_the_own_model_is_believed(monkeypatch):
+    """What policies are worth their returns say, as among finitely many actions."""
+    setup, trial = begun("mars")
+    own = own_action(setup, trial)
+    believed = jnp.array([0.3, 0.05, 0.05, 0.6])
+    monkeypatch.setattr(type(setup), "weights", lambda *_: believed)
+    advised = choose(setup, led(setup, trial, FOLLOW), quiet(setup))[0]
+    np.testing.assert_array_equal(advised, setup.advise(HERE)[0])
+    for arm in (RULE, OWN):
+        action = choose(setup, led(setup, trial, arm), quiet(setup))[0]
+        np.testing.assert_allclose(action, own, rtol=1e-5)
+
+
 def test_mars_bootstraps_what_is_advised_by_the_beliefs_of_today():
     setup, trial = begun("mars")
     step = Transition(HERE, jnp.zeros(1), jnp.zeros(()), HERE, *jnp.zeros((2,), bool))
@@ -193,7 +206,7 @@ def test_methods_of_finitely_many_actions_say_so(method):
 def test_actions_need_bounds_and_networks():
     spec = replace(TASK.domain.spec(), action=Box((-9.0,), (np.inf,)))
     loose = replace(TASK.sources, spec=spec)
-    with pytest.raises(PolicymixError, match="needs bounds on all of them"):
+    with pytest.raises(PolicymixError, match="whose action_space is a Box with finite"):
         build_setup(replace(TASK, sources=loose), "scratch", SMALL)
     with pytest.raises(PolicymixError, match="layers=None asks for a table"):
         build_setup(TASK, "scratch", replace(SMALL, layers=None))

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 from policymix.agents.base import Uniforms
 from policymix.agents.sac import SAC
 from policymix.beliefs.potentials import action_potential
-from policymix.core.boxes import in_unit
+from policymix.core.boxes import in_unit, within
 from policymix.core.kernels import Gaussian
 from policymix.core.types import Observation, Real
 from policymix.training.guidance import drawn, guide
@@ -42,6 +42,7 @@ def keeps_own(
     obs: Observation,
     advice: Float[Array, "n act"],
     candidates: tuple[Float[Array, " act"], Float[Array, " act"]],
+    heard: Bool[Array, ""],
     arm: Int[Array, ""],
     tested: Real = 0.0,
 ) -> Bool[Array, ""]:
@@ -53,6 +54,8 @@ def keeps_own(
         obs: where.
         advice: of every source.
         candidates: the own action and the advised one.
+        heard: whether half of the belief is with sources: `judged` methods weigh no
+            other advice, and follow any while advice leads.
         arm: that leads; with `judged` one of three ways.
         tested: c of a potential that counts in tests alone.
     """
@@ -60,7 +63,8 @@ def keeps_own(
     assert isinstance(agent, SAC)
     own, advised = (agent.value(trial.agent, obs, action) for action in candidates)
     if method.judged:
-        return jnp.stack([jnp.array(False), own > advised, jnp.array(True)])[arm]
+        ways = jnp.array(False), ~heard | (own > advised), jnp.array(True)
+        return jnp.stack(ways)[arm]
     scale = method.leader.advised[arm] * method.form.decision * method.scale + tested
     phi, most = (phi_of(setup, trial, obs, advice, action) for action in candidates)
     lead = method.own * (own - advised) + scale * (phi - most)
@@ -76,17 +80,14 @@ def preferred(
     noise: Float[Array, " act"] | None = None,
     tested: Real = 0.0,
 ) -> Float[Array, " act"]:
-    """The candidate that wins; the own one has the noise, if there is any.
-
-    Where less than half of the belief is with sources, `judged` methods hear no advice.
-    """
+    """The candidate that wins; the own one has the noise, if there is any."""
     assert isinstance(setup.agent, SAC)
     own = setup.agent.act(trial.agent, obs, noise)
     if setup.method.trust is None:
         return own
     advised, heard = rival_of(setup, trial, obs, advice)
-    keeps = keeps_own(setup, trial, obs, advice, (own, advised), arm, tested)
-    return jnp.where(keeps | (setup.method.judged & ~heard), own, advised)
+    keeps = keeps_own(setup, trial, obs, advice, (own, advised), heard, arm, tested)
+    return within(setup.spec.action, jnp.where(keeps, own, advised))
 
 
 def choose_vector(
@@ -108,4 +109,5 @@ def choose_vector(
     trusted = setup.weights(trial, obs)[: len(advice)]
     follows = uniforms.reuse < advised * method.reuse(behaviour)
     follows &= uniforms.follow < jnp.sum(trusted)
-    return jnp.where(follows, advice[drawn(trusted, uniforms)], action), option
+    action = jnp.where(follows, advice[drawn(trusted, uniforms)], action)
+    return within(setup.spec.action, action), option

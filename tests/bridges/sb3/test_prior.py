@@ -62,6 +62,20 @@ def test_where_nobody_is_trusted_it_begins_as_ppo_does(continuous, monkeypatch):
     assert torch.equal(kept, torch.zeros(4))
 
 
+def test_where_the_own_model_leads_a_continuous_policy_is_held_to_nothing(monkeypatch):
+    """It names no action, however much weight the sources have together."""
+    model = agent(MarsPPO, continuous=True, transfer=OWN)
+    advice = model.advisor.recalled(PLACES)[1]
+    most = np.tile(np.array([0.3, 0.3, 0.4], np.float32), (len(PLACES), 1))
+    monkeypatch.setattr(model.advisor, "recalled", lambda obs: (most, advice))
+    with torch.no_grad():
+        model.policy.log_std += 1.0
+    model.policy.hold = 1.0
+    rows, actions = tensor(PLACES), torch.zeros(4, 1)
+    assert torch.equal(model.policy.evaluate_actions(rows, actions)[2], torch.zeros(4))
+    assert torch.equal(model.policy.departure(rows, actions)[1], torch.zeros(4))
+
+
 def test_proof_is_the_gain_of_departing_in_standard_errors():
     # The mixture would take action 0 with 0.9, the policy takes both alike.
     actions = np.array([0, 1] * 50)

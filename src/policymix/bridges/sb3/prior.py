@@ -27,7 +27,8 @@ class Prior(NamedTuple):
     log_std: torch.Tensor
     """Of continuous actions, beside the policy's own."""
     share: torch.Tensor
-    """What the sources have of the mixture; the rest is the own model's."""
+    """What the sources have of the mixture; the rest is the own model's. Where that
+    leads, nobody names a continuous action and there is nothing to hold on to: 0."""
 
 
 def prior_of(advisor: Advisor, obs: torch.Tensor) -> Prior:
@@ -37,7 +38,9 @@ def prior_of(advisor: Advisor, obs: torch.Tensor) -> Prior:
     if isinstance(space, Discrete):
         centre, log_std = _logits(space, weights, advice), np.zeros(1)
     else:
-        centre, log_std = _leading_action(space, weights, advice)
+        led = np.argmax(weights, axis=1) < advice.shape[1]
+        centre, log_std = _leading_action(space, weights, advice, led)
+        share = led * share
     parts = (centre, log_std, share)
     return Prior(*(torch.as_tensor(x, device=obs.device).float() for x in parts))
 
@@ -50,15 +53,14 @@ def _logits(space: Discrete, weights: np.ndarray, advice: np.ndarray) -> np.ndar
 
 
 def _leading_action(
-    space: Box, weights: np.ndarray, advice: np.ndarray
+    space: Box, weights: np.ndarray, advice: np.ndarray, led: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The most trusted source's, and how closely; nothing where it is the own model."""
+    """The most trusted source's, and how closely; nothing where none leads."""
     low, high = (np.array(bound, np.float32) for bound in (space.low, space.high))
-    leader = np.argmax(weights, axis=1)
-    told = (leader < advice.shape[1])[:, None]
-    source = np.where(told[:, 0], leader, 0)
-    chosen = np.clip(advice[np.arange(len(leader)), source], low, high)
+    source = np.where(led, np.argmax(weights, axis=1), 0)
+    chosen = np.clip(advice[np.arange(len(source)), source], low, high)
     close = np.log(SPREAD * (high - low) / 2.0)
+    told = led[:, None]
     return np.where(told, chosen, 0.0), np.where(told, close, 0.0)
 
 

@@ -166,11 +166,9 @@ def test_the_unit_of_reward_does_not_matter(unit):
             )
             phi = jnp.full((8, ACTIONS), 1 / ACTIONS)
             latest = jax.tree.map(lambda x: x[:1], batch)
+            state = agent.note(state, latest)
             state, _ = learn(
-                state,
-                Experience(
-                    batch, latest=latest, phi=phi, next_phi=phi, best=jnp.asarray(1)
-                ),
+                state, Experience(batch, phi=phi, next_phi=phi, best=jnp.asarray(1))
             )
         return agent.steady_values(state, jnp.array([0.5, 0.1]))
 

@@ -208,11 +208,8 @@ def test_three_updates_are_those_of_stable_baselines3(keys, monkeypatch):
     columns = [np.array(part, np.float32) for part in batch]
     obs, action, reward, next_obs, terminated, _ = columns
     for step in range(3):
-        experience = Experience(
-            batch,
-            latest=jax.tree.map(lambda x: x[:1], batch),
-            noise=jnp.asarray(noise[step]),
-        )
+        state = agent.note(state, jax.tree.map(lambda x: x[:1], batch))
+        experience = Experience(batch, noise=jnp.asarray(noise[step]))
         state, loss = agent.update(state, experience)
         unit = float(agent.unit(state))
         rows = (obs, action / 2.0, next_obs, terminated[:, None])

@@ -63,6 +63,13 @@ def test_no_sample_is_passed_over():
     assert int(learned(MIXED).agent.returns.steps) == 99
 
 
+@pytest.mark.parametrize("updates", [1, 7, "episode"])
+def test_every_step_of_an_episode_is_noted_once_however_many_updates_follow(updates):
+    trial = learned(MIXED, updates=updates, learn_every=1)
+    assert int(trial.agent.returns.steps) == int(np.sum(trial.behaviour.steps)) > 50
+    assert float(trial.agent.returns.total) == 0.0
+
+
 def test_rewards_noted_together_are_those_noted_one_by_one():
     rewards, ended = jnp.array([1.0, -2.0, 0.5]), jnp.array([False, True, False])
     together = note_rewards(no_returns(), rewards, ended, 0.9)

@@ -80,6 +80,11 @@ class AbstractPupil(eqx.Module, Generic[State]):
     def init(self, key: Key) -> State:
         """Before the first step."""
 
+    def note(self, state: State, steps: Transition) -> State:
+        """Take in that these transitions have happened, each once and in order."""
+        del steps
+        return state
+
     @abc.abstractmethod
     def update(self, state: State, experience: Experience) -> tuple[State, Scalar]:
         """Learn; returns the loss too."""

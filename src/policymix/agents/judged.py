@@ -167,18 +167,20 @@ class Judged(AbstractAgent[JudgedState]):
         follow = jnp.concatenate([older[:count, best], older[count:, ruled]])
         return step.reward + self.discount * (1.0 - step.terminated) * follow
 
+    def note(self, state: JudgedState, steps: Transition) -> JudgedState:
+        """Their rewards say how far returns spread."""
+        ended = steps.terminated | steps.truncated
+        returns = note_rewards(state.returns, steps.reward, ended, self.discount)
+        return state._replace(returns=returns)
+
     def update(
         self, state: JudgedState, experience: Experience
     ) -> tuple[JudgedState, Scalar]:
         """All heads learn from the same batch; the student needs but a part of it."""
-        batch, latest = experience.batch, experience.latest
-        assert latest is not None
+        batch = experience.batch
         assert experience.phi is not None
         assert experience.next_phi is not None
         assert experience.best is not None
-        ended = latest.terminated | latest.truncated
-        returns = note_rewards(state.returns, latest.reward, ended, self.discount)
-        state = state._replace(returns=returns)
         targets = jax.vmap(self.targets, (None, 0, 0))(
             state, batch, experience.next_phi
         )
@@ -191,7 +193,7 @@ class Judged(AbstractAgent[JudgedState]):
         lesson = jax.nn.one_hot(jnp.argmax(taken, axis=1), self.heads.outputs)
         heads, loss = self.heads.fit(
             state.heads,
-            spread(returns),
+            spread(state.returns),
             batch.obs,
             targets[..., None] * taught[:, None],
             taught,
@@ -203,7 +205,7 @@ class Judged(AbstractAgent[JudgedState]):
             lesson[:, None],
             jnp.ones_like(lesson),
         )
-        return JudgedState(heads, student, returns), loss + learning
+        return JudgedState(heads, student, state.returns), loss + learning
 
     def refresh(self, state: JudgedState) -> JudgedState:
         return state._replace(heads=self.heads.refresh(state.heads))

@@ -188,17 +188,19 @@ class SAC(AbstractPupil[SACState]):
         """Falls with α where entropy is above −∣A∣, a nat for each component."""
         return -log_alpha * (log_density - self.size)
 
+    def note(self, state: SACState, steps: Transition) -> SACState:
+        """Their rewards say how far returns spread."""
+        ended = steps.terminated | steps.truncated
+        returns = note_rewards(state.returns, steps.reward, ended, self.discount)
+        return state._replace(returns=returns)
+
     def update(
         self, state: SACState, experience: Experience
     ) -> tuple[SACState, Scalar]:
         """Critics first, then what strives for their values, then the temperature."""
-        batch, latest = experience.batch, experience.latest
-        assert latest is not None
+        batch = experience.batch
         assert experience.noise is not None
         next_noise, noise = experience.noise
-        ended = latest.terminated | latest.truncated
-        returns = note_rewards(state.returns, latest.reward, ended, self.discount)
-        state = state._replace(returns=returns)
         targets = jax.vmap(self.target, (None, 0, 0, 0, 0))(
             state, batch, next_noise, experience.rival, experience.heard
         )
@@ -216,7 +218,7 @@ class SAC(AbstractPupil[SACState]):
             critics.parameters,
         )
         actor = descend(self._adam, state.actor, slope)
-        state = SACState(actor, critics, older, temperature, returns)
+        state = SACState(actor, critics, older, temperature, state.returns)
         return state, loss + striving
 
     def refresh(self, state: SACState) -> SACState:

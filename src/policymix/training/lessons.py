@@ -154,6 +154,9 @@ def study_episodes(
         draws: Draws,
         due: Int[Array, ""],
     ) -> Trial:
+        steps = jnp.where(due > 0, length, 0)
+        trial = note_episode(setup, trial, replay, last - steps + 1, steps)
+
         def again(i: Int[Array, ""], trial: Trial) -> Trial:
             found = lesson(setup, plan, draws, filled, i)
             back = length - 1 - i * length // jnp.maximum(due, 1)
@@ -167,6 +170,22 @@ def study_episodes(
     kept = jnp.minimum(lengths, plan.capacity)
     trials = jax.vmap(one)(carry.trials, carry.rows, kept, draws, due)
     return carry._replace(trials=trials)
+
+
+def note_episode(
+    setup: LearningSetup,
+    trial: Trial,
+    replay: Float[Array, "capacity row"],
+    first: Int[Array, ""],
+    steps: Int[Array, ""],
+) -> Trial:
+    """Let the agent know of every step once, however many updates follow."""
+
+    def one(i: Int[Array, ""], state: Any) -> Any:
+        row = replay[(first + i) % len(replay)][None]
+        return setup.agent.note(state, jax.vmap(setup.layout.unpack)(row)[0])
+
+    return trial._replace(agent=jax.lax.fori_loop(0, steps, one, trial.agent))
 
 
 def updates_due(

@@ -141,7 +141,8 @@ def learn(
         latest: rows since the last update, or the next of an episode that has ended.
         step: number of the step, to name it should something go wrong.
         noise: for policies that draw actions while they learn.
-        online: whether those that do not replay learn from the latest rows alone.
+        online: whether the latest rows are new, so that those that do not replay learn
+            from them alone; otherwise they were noted before, see `note_episode`.
     """
     method, agent, unpack = setup.method, setup.agent, setup.layout.unpack
     if agent.newest_first:
@@ -149,6 +150,8 @@ def learn(
     replayed, newest = jax.vmap(unpack)(rows), jax.vmap(unpack)(latest)
     options = newest[1][0][:, 0].astype(int) if method.options else None
     newest_steps = newest[0]
+    if online:
+        trial = trial._replace(agent=agent.note(trial.agent, newest_steps))
     newest = newest if online else replayed
     batch, extras = replayed if agent.replays else newest
     experience = Experience(batch, latest=newest_steps, options=options, noise=noise)

@@ -85,6 +85,21 @@ def test_combinations_are_counted(space, count):
         spec_of_spaces(world(action=space), "mine")
 
 
+@pytest.mark.parametrize(
+    ("space", "complaint"),
+    [
+        (spaces.Box(0, 5, (2,), np.int32), r"whole numbers\. Wrap .* \(Discrete\)"),
+        (
+            spaces.Box(np.float32([0, 1]), np.float32([1, 1])),
+            "component 1 has a single",
+        ),
+    ],
+)
+def test_a_vector_of_actions_has_real_components_to_choose(space, complaint):
+    with pytest.raises(DomainError, match=f"it: its action_space is Box.*{complaint}"):
+        spec_of_spaces(world(action=space), "it")
+
+
 def test_images_are_said_to_be_large():
     screen = spaces.Box(0, 255, (96, 96, 3), np.uint8)
     with pytest.raises(DomainError, match=r"27,648 numbers.*no convolutions.*encoder"):

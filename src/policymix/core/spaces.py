@@ -28,6 +28,15 @@ NUMBERED = (
     "Wrap the environment in a gymnasium.ActionWrapper that numbers its {count:,} "
     "combinations (Discrete), for instance by np.unravel_index"
 )
+WHOLE = (
+    "{where} is {space}: whole numbers. Wrap the environment in a gymnasium."
+    "ActionWrapper that numbers them (Discrete), or in one whose action_space is a Box "
+    f"of floats and that rounds {READ_ON}"
+)
+FIXED = (
+    "{where} is {space}: component {place} has a single value. Wrap the environment in "
+    "a gymnasium.ActionWrapper that leaves it out and fills it in"
+)
 UNSIZED = (
     "Its size is not fixed: let a gymnasium.ObservationWrapper return a vector that "
     "always has the same length"
@@ -48,6 +57,7 @@ def spec_of_spaces(environment: Any, name: str) -> TaskSpec:
             f"{name} has no {missing[0]}: {type(environment).__name__} is no Gymnasium "
             "environment. Give an environment, its id, or a function that makes one"
         )
+    _check_actions(environment.action_space, f"{name}: its action_space")
     observation, action = (
         our_space(
             getattr(environment, part),
@@ -57,6 +67,17 @@ def spec_of_spaces(environment: Any, name: str) -> TaskSpec:
         for part in parts
     )
     return TaskSpec(observation, action)
+
+
+def _check_actions(space: Any, where: str) -> None:
+    """A vector of actions has real components that can be chosen."""
+    if not isinstance(space, spaces.Box):
+        return
+    if space.dtype.kind != "f":
+        raise DomainError(WHOLE.format(where=where, space=space))
+    fixed = np.flatnonzero(np.ravel(space.low) >= np.ravel(space.high))
+    if fixed.size:
+        raise DomainError(FIXED.format(where=where, space=space, place=fixed[0]))
 
 
 def remedy_for(space: Any, part: str) -> str:

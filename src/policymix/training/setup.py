@@ -189,7 +189,8 @@ def make_sac(experts: Experts, method: Method, settings: Settings) -> SAC:
     if not np.all(np.isfinite([action.low, action.high])):
         raise PolicymixError(
             f"the target's actions are {action}: SAC needs bounds on all of them. Wrap "
-            "the environment in gymnasium.wrappers.RescaleAction or ClipAction"
+            "the environment in a gymnasium.ActionWrapper whose action_space is a Box "
+            "with finite bounds (gymnasium.wrappers.ClipAction takes bounds away)"
         )
     if settings.layers is None:
         raise PolicymixError(

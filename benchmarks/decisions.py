@@ -1,6 +1,7 @@
 """How long one decision takes: a trained agent, and its policy in plain NumPy.
 
-    python benchmarks/decisions.py [--domains maze cartpole lander] [--decisions 2000]
+    python benchmarks/decisions.py [--domains maze cartpole lander pendulum]
+                                   [--decisions 2000]
 
 Prints a table in Markdown: microseconds for one state (median), and for each of 1,000
 at once (best of 20 calls).
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import policymix as pm
+from policymix.core.boxes import draw_actions
 from policymix.environments.copies import copies_of
 
 
@@ -33,7 +35,7 @@ def visited(task, count):
     rng, tasks = np.random.default_rng(0), copies_of(task.domain.target, 100)
     seen = [tasks.reset(0)]
     while 100 * len(seen) < count:
-        seen.append(tasks.step(rng.integers(tasks.num_actions, size=100)).obs)
+        seen.append(tasks.step(draw_actions(tasks.action, rng, 100)).obs)
     rows = np.concatenate(seen)[:count]
     return rows if task.domain.spec().observation.shape else rows.astype(int)
 
@@ -52,17 +54,20 @@ def measure(domain, count):
         "`predict(obs, advised=False)`": lambda s: agent.predict(s, advised=False),
         "`load_policy(...).predict(obs)`": policy.predict,
     }
-    alike = np.mean(policy.predict(states) == agent.predict(states, advised=False))
+    taken, expected = policy.predict(states), agent.predict(states, advised=False)
+    alike, apart = np.mean(taken == expected), np.max(np.abs(taken - expected))
     for name, decide in ways.items():
         one = np.median(seconds(decide, states))
         each = min(seconds(decide, [many] * 20)) / len(many)
         print(f"| {domain} | {name} | {1e6 * one:.1f} | {1e6 * each:.2f} |", flush=True)
-    print(f"<!-- {domain}: {size:,} bytes, {alike:.2%} of the actions alike -->")
+    print(f"<!-- {domain}: {size:,} bytes, {alike:.2%} of the actions alike,", end=" ")
+    print(f"{apart:.1e} the largest difference -->")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--domains", nargs="+", default=["maze", "cartpole", "lander"])
+    domains = ["maze", "cartpole", "lander", "pendulum"]
+    parser.add_argument("--domains", nargs="+", default=domains)
     parser.add_argument("--decisions", type=int, default=2_000)
     options = parser.parse_args()
     print("| domain | | µs for one state | µs for each of 1,000 |\n|---|---|---|---|")

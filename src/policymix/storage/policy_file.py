@@ -16,7 +16,9 @@ import numpy as np
 from policymix.core.errors import FileFormatError, PolicymixError
 from policymix.storage.folders import RESTORE, read_bytes, write_file
 
-FORMAT, VERSION = "policymix policy", 1
+FORMAT, VERSION, BOUNDED = "policymix policy", 1, 2
+"""A policy with bounds has a version of its own: who knows only the first would take
+the largest component for the best action."""
 MAX_POLICY_BYTES = 1 << 28
 FACTS_ENTRY = "facts"
 
@@ -24,11 +26,14 @@ FACTS_ENTRY = "facts"
 class NumPyPolicy:
     """Greedy actions by a table of values, or by a network with ReLU.
 
+    With bounds, outputs of the network are no values of actions: their tanh, brought to
+    the bounds, is the action.
+
     Args:
         facts: `encoder` ("Table", "OneHot", "Identity" or "Standardise"), and where
             the policy comes from.
         arrays: `table`; or `weights.0`, `biases.0`, … and, of Standardise, `centre`
-            and `spread`.
+            and `spread`. Of continuous actions `low` and `high` too.
     """
 
     def __init__(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]):
@@ -45,6 +50,11 @@ class NumPyPolicy:
         return self._inputs if self._encoder == "OneHot" else None
 
     @property
+    def continuous(self) -> bool:
+        """Whether actions are vectors."""
+        return "low" in self._arrays
+
+    @property
     def _inputs(self) -> int:
         return self._arrays["weights.0"].shape[1]
 
@@ -59,11 +69,21 @@ class NumPyPolicy:
                 f"an observation of shape {rows.shape} was given: this policy acts on "
                 f"{shape}, or on rows of that shape"
             )
-        actions = np.argmax(self.values(rows.reshape(-1, *shape)), axis=1)
+        values = self.values(rows.reshape(-1, *shape))
+        if self.continuous:
+            actions = self._bounded(values)
+            return actions[0] if rows.shape == shape else actions
+        actions = np.argmax(values, axis=1)
         return int(actions[0]) if rows.shape == shape else actions
 
+    def _bounded(self, x: np.ndarray) -> np.ndarray:
+        """From any real numbers to actions; rounding may lead out of the bounds."""
+        low, high = self._arrays["low"], self._arrays["high"]
+        actions = low + 0.5 * (np.tanh(x) + 1.0) * (high - low)
+        return np.minimum(np.maximum(actions, low), high)
+
     def values(self, rows: np.ndarray) -> np.ndarray:
-        """What is preferred most: values [rows, actions]."""
+        """What is preferred most: values [rows, actions]; or actions before tanh."""
         count = self.num_states
         if count and not (
             np.issubdtype(rows.dtype, np.integer)
@@ -94,12 +114,13 @@ def _check(encoder: Any, arrays: Mapping[str, np.ndarray], depth: int) -> None:
     for place in range(1, depth):
         names |= {f"weights.{place}", f"biases.{place}"}
     names |= {"centre", "spread"} if encoder == "Standardise" else set()
+    names |= {"low", "high"} if "low" in arrays and encoder != "Table" else set()
     if encoder not in ("Table", "OneHot", "Identity", "Standardise"):
         raise ValueError(f"the encoder {encoder!r} is unknown")
     if set(arrays) != names:
         raise ValueError(f"its arrays are {sorted(arrays)}, not {sorted(names)}")
     for name, array in arrays.items():
-        flat = name.startswith("biases") or name in ("centre", "spread")
+        flat = name.startswith("biases") or name in ("centre", "spread", "low", "high")
         if array.dtype != np.float32 or array.ndim != 2 - flat or not array.size:
             raise ValueError(f"{name} has the type {array.dtype}{array.shape}")
         if not np.all(np.isfinite(array)):
@@ -112,11 +133,25 @@ def _check(encoder: Any, arrays: Mapping[str, np.ndarray], depth: int) -> None:
         ):
             raise ValueError(f"layer {place} does not fit the one before it")
         sizes = [len(weight)]
+    if "low" in arrays:
+        _check_bounds(arrays["low"], arrays["high"], sizes)
+
+
+def _check_bounds(low: np.ndarray, high: np.ndarray, sizes: list[int]) -> None:
+    if [len(low)] != sizes or [len(high)] != sizes:
+        raise ValueError(f"{len(low)} and {len(high)} bounds of {sizes[0]} components")
+    with np.errstate(over="ignore"):
+        if not np.all((low < high) & np.isfinite(high - low)):
+            raise ValueError("its bounds hold no actions")
+
+
+def _version_of(arrays: Mapping[str, np.ndarray]) -> int:
+    return BOUNDED if "low" in arrays else VERSION
 
 
 def write_policy(path: Path, policy: NumPyPolicy) -> None:
     """Write or replace the file."""
-    facts = {**policy.facts, "format": FORMAT, "version": VERSION}
+    facts = {**policy.facts, "format": FORMAT, "version": _version_of(policy._arrays)}
     content = io.BytesIO()
     told = {FACTS_ENTRY: np.array(json.dumps(facts, sort_keys=True))}
     entries: dict[str, Any] = {**told, **policy._arrays}
@@ -137,8 +172,9 @@ def load_policy(path: str | Path) -> NumPyPolicy:
         facts = json.loads(str(arrays.pop(FACTS_ENTRY)))
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
             raise ValueError(f"it is no {FORMAT}")
-        if facts.get("version") != VERSION:
-            raise ValueError(f"version {facts.get('version')!r} is not {VERSION}")
+        version = _version_of(arrays)
+        if facts.get("version") != version:
+            raise ValueError(f"version {facts.get('version')!r} is not {version}")
         return NumPyPolicy(facts, arrays)
     except (ValueError, LookupError, OSError, EOFError, MemoryError) as error:
         problem = f"no policy ({error})"

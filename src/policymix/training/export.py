@@ -11,6 +11,7 @@ from policymix.agents.heads import NetworkHeads, TableHeads
 from policymix.agents.judged import Judged
 from policymix.agents.multipolar import Multipolar
 from policymix.agents.q_learning import QLearning
+from policymix.agents.sac import SAC
 from policymix.core.encoders import AbstractEncoder, Identity, OneHot, Standardise
 from policymix.core.errors import PolicymixError
 from policymix.core.networks import MLP
@@ -21,7 +22,7 @@ Plain = tuple[str, dict[str, np.ndarray]]
 
 
 def numpy_policy(agent: AbstractPupil, state: Any, **facts: Any) -> NumPyPolicy:
-    """What `alone_values` prefers, as a function of NumPy arrays.
+    """What an agent does without its sources, as a function of NumPy arrays.
 
     Args:
         agent: who has learned …
@@ -45,7 +46,9 @@ def _plain(agent: Any, state: Any) -> Plain:
         return _plain_network(agent.learner.encoder, state.online.parameters)
     if kind is CAPS:
         encoder, arrays = _plain(agent.learner, state.values)
-        return encoder, _last_outputs(arrays, agent.num_actions)
+        return encoder, _outputs(arrays, slice(-agent.num_actions, None))
+    if kind is SAC:
+        return _plain_actor(agent, state.actor.parameters)
     raise PolicymixError(
         f"{kind.__name__} cannot be exported: only tables and networks of the package "
         "can. Use agent.save and TrainedAgent.load"
@@ -62,6 +65,15 @@ def _plain_head(heads: Any, state: Any) -> Plain:
         first = MLP(*(tuple(x[0] for x in part) for part in _parts(network)))
         return _plain_network(heads.learner.encoder, first)
     raise PolicymixError(f"heads of {type(heads).__name__} cannot be exported")
+
+
+def _plain_actor(agent: SAC, actor: MLP) -> Plain:
+    """The means, which come before the deviations, and the bounds of the actions."""
+    encoder, arrays = _plain_network(agent.encoder, actor)
+    bounds = {"low": agent.action.low, "high": agent.action.high}
+    return encoder, _outputs(arrays, slice(agent.size)) | {
+        name: np.array(bound, np.float32) for name, bound in bounds.items()
+    }
 
 
 def _parts(network: MLP) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -84,10 +96,10 @@ def _plain_network(encoder: AbstractEncoder, network: MLP) -> Plain:
     return type(encoder).__name__, arrays
 
 
-def _last_outputs(arrays: dict[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
-    """Of a table or of the last layer."""
+def _outputs(arrays: dict[str, np.ndarray], kept: slice) -> dict[str, np.ndarray]:
+    """Some of those of a table or of the last layer."""
     if "table" in arrays:
-        return {"table": np.ascontiguousarray(arrays["table"][:, -count:])}
+        return {"table": np.ascontiguousarray(arrays["table"][:, kept])}
     last = sum(name.startswith("weights.") for name in arrays) - 1
     cut = (f"weights.{last}", f"biases.{last}")
-    return arrays | {name: arrays[name][-count:] for name in cut}
+    return arrays | {name: arrays[name][kept] for name in cut}

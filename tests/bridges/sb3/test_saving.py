@@ -28,7 +28,6 @@ from policymix.sources.library import SourceLibrary
 from support.sb3 import (
     PLACES,
     agent,
-    is_continuous,
     tensor,
 )
 from support.slope import (
@@ -72,13 +71,15 @@ CASES = {
     "MarsSAC, explicit": (MarsSAC, CONTINUOUS, {"form": "explicit", "precision": 0.5}),
     "MapseSAC": (MapseSAC, CONTINUOUS, {}),
     "MarsPPO": (MarsPPO, DISCRETE, {}),
+    "MarsPPO, continuous": (MarsPPO, CONTINUOUS, {}),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_saved_agent_comes_back_and_goes_on(case, tmp_path):
     kind, sources, options = CASES[case]
-    model = agent(kind, sources, transfer=OWN, **options)
+    continuous = sources is CONTINUOUS
+    model = agent(kind, sources, continuous=continuous, transfer=OWN, **options)
     model.learn(25)
     model.save(tmp_path / "agent")
     assert [file.name for file in tmp_path.iterdir()] == ["agent.zip"]
@@ -105,9 +106,8 @@ def test_a_saved_agent_comes_back_and_goes_on(case, tmp_path):
         with torch.no_grad():
             values = [m.q_net(tensor(PLACES)) for m in (model, found)]
         np.testing.assert_array_equal(*values)
-    again = kind.load(
-        tmp_path / "agent.zip", Slope(continuous=is_continuous(kind)), sources=sources
-    )
+    env = Slope(continuous=continuous)
+    again = kind.load(tmp_path / "agent.zip", env, sources=sources)
     again.learn(20, reset_num_timesteps=False)
     assert again.num_timesteps == 45
     assert not np.array_equal(again.advisor.weights(PLACES), weights[0])

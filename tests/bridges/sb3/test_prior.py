@@ -90,6 +90,16 @@ def test_proof_is_the_gain_of_departing_in_standard_errors():
     assert proof(everywhere, advantages, everywhere) == 0.0
 
 
+@pytest.mark.parametrize(("right", "sure"), [(0.1, -16.0), (0.01, -4.4), (0.0, 0.0)])
+def test_proof_is_blind_where_nothing_is_done_that_the_mixture_would_do(right, sure):
+    """It always takes the right action, which is worth one more; the policy seldom."""
+    noise = 0.3 * np.random.default_rng(0).normal(size=2048)
+    done = np.arange(2048) < right * 2048
+    ratio = np.where(done, 1.0 / max(right, 1e-9), 0.0)
+    found = proof(ratio, done - right + noise, np.ones(2048))
+    assert found == pytest.approx(sure, rel=0.1, abs=1e-9)
+
+
 def test_to_be_less_at_random_than_the_prior_proves_nothing():
     """Discrete: m is Φ itself. Continuous: the mixture with the policy's deviation."""
     model = agent(MarsPPO)

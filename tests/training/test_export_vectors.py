@@ -94,7 +94,7 @@ def test_bounds_are_those_of_the_actions(encoder, factor):
     found = policy.predict(states)
     expected = jax.vmap(lambda obs: agent.act(state, obs, None))(jnp.asarray(states))
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
-    low, high = np.float32(LOPSIDED.low), np.float32(LOPSIDED.high)
+    low, high = (np.array(x, np.float32) for x in (LOPSIDED.low, LOPSIDED.high))
     assert np.all((found >= low) & (found <= high))
     if factor == SURE:
         assert np.mean((found == low) | (found == high)) > 0.1

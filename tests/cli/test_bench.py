@@ -41,7 +41,7 @@ def test_a_rate_takes_two_chunks_at_least_and_fills_its_seconds():
 
 
 def test_speeds_are_positive_and_finite():
-    (found,) = bench.device_speed(1, ["scratch"], 0.1)
+    (found,) = bench.speed([EXAMPLE], ["scratch"], [1], 0.1)
     assert (found.domain, found.method, found.trials) == (EXAMPLE, "scratch", 1)
     for figure in (found.samples_per_second, found.compile_seconds):
         assert 0 < figure < math.inf
@@ -52,6 +52,35 @@ def test_domains_that_the_host_steps_get_fewer_trials():
     assert bench._counts("lander", (1, 20, 160)) == [1, 10, 20]
     assert bench._counts("lander", (1,)) == [1]
     assert bench._counts(EXAMPLE, (1, 20, 160)) == (1, 20, 160)
+
+
+def test_variants_compete_with_the_first_of_their_own_method(monkeypatch):
+    made = []
+    monkeypatch.setattr(bench, "our_chunks", lambda *given: made.append(given))
+    monkeypatch.setattr(
+        bench, "contest", lambda names, *_: {name: [2.0, 2.0] for name in names}
+    )
+    work = bench.USUAL["capacities"]._replace(methods=("mars", "phi1"), trials=(2, 3))
+    rows = bench.against_first(work, bench.capacities, 0.1)
+    assert len(rows) == len(made) == 2 * 2 * len(bench.CAPACITIES)
+    for row in rows:
+        method, trials, *_ = row.contestant.split(", ")
+        assert row.times_that_of == f"{method}, {trials}, 1,000 rows"
+    assert {given[-1].capacity for given in made} == set(bench.CAPACITIES)
+
+
+@pytest.mark.parametrize("part", bench.USUAL)
+def test_what_is_asked_for_is_measured_and_nothing_else_is_changed(monkeypatch, part):
+    found = []
+    monkeypatch.setattr(
+        bench, "measure_part", lambda name, work, *_: found.append(work) or {}
+    )
+    bench.bench([part], domain="pendulum", trials=(512, 4096))
+    bench.bench([part], methods=("mars",))
+    asked, other = found
+    usual = bench.USUAL[part]
+    assert asked == usual._replace(domains=("pendulum",), trials=(512, 4096))
+    assert other == usual._replace(methods=("mars",))
 
 
 def test_a_library_is_widened_by_repetition():

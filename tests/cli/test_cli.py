@@ -163,11 +163,11 @@ def test_help_names_every_domain_and_group(monkeypatch, capsys):
 
 def test_names_that_are_checked_early_are_those_that_exist(monkeypatch, capsys):
     assert set(BUILT_IN) == set(METHODS)
-    assert set(get_args(values.Part)) == set(bench.TITLES)
+    assert set(get_args(values.Part)) == set(bench.USUAL)
     said = page(monkeypatch, capsys, "run", "--help")
     assert {*BUILT_IN, "phi1", "phi2"} <= set(re.findall(r"[\w-]+", said))
     said = page(monkeypatch, capsys, "bench", "--help", columns=200)
-    assert ", ".join(bench.TITLES) in said
+    assert ", ".join(bench.USUAL) in said
 
 
 def test_version(monkeypatch, capsys):
@@ -236,6 +236,8 @@ WRONG = [
     ("run maze --steps=-3 --out new", "--steps -3: Must be >= 1"),
     ("demo --seed -1", "--seed -1: Must be >= 0"),
     ("bench --trials 1 0", "--trials 1 0: Must be >= 1"),
+    ("bench --domain pendulu", "--domain pendulu: there is no domain 'pendulu'. Did"),
+    ("bench --methods mars mars", "'mars' is named twice"),
     ("run", "DOMAIN is missing: Its name, a folder"),
     ("run maze", "--out FOLDER is missing: Where to write"),
     ("run maze", "For example: policymix run cartpole"),
@@ -385,6 +387,27 @@ def test_a_missing_extra_is_named(monkeypatch, capsys, tmp_path):
         assert code == 1
         assert "policymix[box2d]" in printed
     assert not out.exists()
+
+
+def test_bench_measures_the_methods_of_a_domain_with_as_many_trials(
+    monkeypatch, capsys
+):
+    monkeypatch.setattr(bench, "our_chunks", lambda *_: lambda: 1)
+    line = "--parts gpu-scale --domain pendulum --methods scratch mars --seconds 0.001"
+    given = (*line.split(), "--trials", 512, 4096)
+    code, printed = run(monkeypatch, capsys, "bench", *given)
+    assert code == 0
+    assert "Many trials: pendulum" in printed
+    rows = [
+        line.split()[:3]
+        for line in printed.splitlines()
+        if " mars " in line or " scratch " in line
+    ]
+    assert rows == [
+        ["pendulum", method, count]
+        for method in ("scratch", "mars")
+        for count in ("512", "4,096")
+    ]
 
 
 @pytest.mark.learning

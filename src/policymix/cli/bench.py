@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from rich import box
 from rich.table import Table
@@ -29,24 +29,44 @@ from policymix.cli.timing import (
     warm_up,
 )
 from policymix.core.progress import Begin, bars, silent
+from policymix.core.settings import Settings
 from policymix.core.terminal import Terminal
 from policymix.environments.registry import EXAMPLE, GROUPS, find_domain
 from policymix.storage.folders import canonical, write_file
 
-MEASURED = ("scratch", "mars", "mars-lookahead", "mapse", "phi1", "ucb", "caps")
-TRIALS, HOST_TRIALS, DEVICE_TRIALS = 20, 10, 8_192
+TRIALS, HOST_TRIALS = 20, 10
 COUNTS = (3, 12, 48, 192)
 CAPACITIES = (1_000, 10_000, 100_000)
 FILE = "bench.json"
-TITLES = {
-    "speed": "Samples a second in training",
-    "sources": f"Cost of sources: {EXAMPLE}, {TRIALS} trials",
-    "capacities": f"Cost of a larger replay: {EXAMPLE}, {TRIALS} trials",
-    "gpu-scale": f"{EXAMPLE} with many trials",
+
+
+class Workload(NamedTuple):
+    """What is measured, and with what."""
+
+    title: str
+    domains: Sequence[str]
+    methods: Sequence[str]
+    trials: Sequence[int]
+
+
+USUAL = {
+    "speed": Workload(
+        "Samples a second in training",
+        GROUPS["paper"],
+        ("scratch", "mars", "mars-lookahead", "mapse", "phi1", "ucb", "caps"),
+        (1, TRIALS, 160),
+    ),
+    "sources": Workload("Cost of sources", (EXAMPLE,), ("mars", "phi1"), (TRIALS,)),
+    "capacities": Workload(
+        "Cost of a larger replay", (EXAMPLE,), ("scratch",), (TRIALS,)
+    ),
+    "gpu-scale": Workload("Many trials", (EXAMPLE,), ("scratch", "mars"), (8_192,)),
 }
-"""Of the tables."""
+"""The parts, where nothing else is asked for."""
 Measure: TypeAlias = Callable[[Begin], dict[str, Rows]]
 """Gives tables by name."""
+Variants: TypeAlias = Mapping[str, tuple[Any, Settings | None]]
+"""Tasks, or names of domains, and settings: what is compared."""
 
 
 def speed(
@@ -90,30 +110,40 @@ def _counts(domain: str, trials: Sequence[int]) -> Sequence[int]:
     return sorted({n if n <= TRIALS else HOST_TRIALS for n in trials})
 
 
-def device_speed(
-    trials: int, methods: Sequence[str], seconds: float, begin: Begin = silent
-) -> list[MethodSpeed]:
-    """Speeds with the many trials that fill an accelerator."""
-    return speed([EXAMPLE], methods, [trials], seconds, begin)
-
-
-def sources(
-    seconds: float, begin: Begin = silent, counts: Sequence[int] = COUNTS
+def against_first(
+    work: Workload,
+    variants_of: Callable[[str], Variants],
+    seconds: float,
+    begin: Begin = silent,
 ) -> list[Versus]:
-    """What more sources cost, against the smallest number of them."""
-    from policymix.training.task import load_task
-
-    tasks = [widen(load_task(EXAMPLE), count) for count in counts]
-    methods, rows = ("mars", "phi1"), []
-    advance = begin("sources", ROUNDS * len(methods) * len(counts), "samples/s")
-    for method in methods:
+    """Variants of a domain, against the first of them with the same method."""
+    variants = {domain: variants_of(domain) for domain in work.domains}
+    runs = [
+        (domain, method, count)
+        for domain in work.domains
+        for method in work.methods
+        for count in _counts(domain, work.trials)
+    ]
+    turns = ROUNDS * sum(len(variants[domain]) for domain, _, _ in runs)
+    advance, rows = begin(work.title, turns, "samples/s"), []
+    for domain, method, count in runs:
         contestants = {
-            f"{method}, {len(task.sources)} sources": our_chunks(task, method, TRIALS)
-            for task in tasks
+            f"{method}, {count} trials, {name}": our_chunks(
+                task, method, count, settings
+            )
+            for name, (task, settings) in variants[domain].items()
         }
         speeds = contest(contestants, seconds, advance)
         rows += ratios_to(speeds, next(iter(contestants)))
     return rows
+
+
+def sources(domain: str, counts: Sequence[int] = COUNTS) -> Variants:
+    """More and more of them: what do they cost?"""
+    from policymix.training.task import load_task
+
+    task = load_task(domain)
+    return {f"{count} sources": (widen(task, count), None) for count in counts}
 
 
 def widen(task: Any, count: int) -> Any:
@@ -130,53 +160,55 @@ def widen(task: Any, count: int) -> Any:
     return replace(task, sources=SourceLibrary(named, library.spec, library.encoder))
 
 
-def capacities(
-    seconds: float, begin: Begin = silent, sizes: Sequence[int] = CAPACITIES
-) -> list[Versus]:
-    """Speed against the replay's size: near 1 as long as writes happen in place."""
-    settings = find_domain(EXAMPLE).settings
-    contestants = {
-        f"scratch, {size:,} rows": our_chunks(
-            EXAMPLE, "scratch", TRIALS, replace(settings, capacity=size)
-        )
-        for size in sizes
+def capacities(domain: str, sizes: Sequence[int] = CAPACITIES) -> Variants:
+    """A larger replay, as fast as a small one as long as writes happen in place."""
+    settings = find_domain(domain).settings
+    return {
+        f"{size:,} rows": (domain, replace(settings, capacity=size)) for size in sizes
     }
-    advance = begin("capacities", ROUNDS * len(sizes), "samples/s")
-    return ratios_to(contest(contestants, seconds, advance), next(iter(contestants)))
 
 
 def measure_part(
-    part: str, seconds: float, trials: Sequence[int], begin: Begin
+    name: str, work: Workload, seconds: float, begin: Begin
 ) -> dict[str, Rows]:
     """The table of a part."""
-    if part == "speed":
-        return {part: speed(GROUPS["paper"], MEASURED, trials, seconds, begin)}
-    if part == "gpu-scale":
-        methods = ("scratch", "mars")
-        return {part: device_speed(DEVICE_TRIALS, methods, seconds, begin)}
-    call = sources if part == "sources" else capacities
-    return {part: call(seconds, begin)}
+    if name in ("speed", "gpu-scale"):
+        return {name: speed(*work[1:], seconds, begin)}
+    variants = sources if name == "sources" else capacities
+    return {name: against_first(work, variants, seconds, begin)}
 
 
 def bench(
     parts: Sequence[str],
     seconds: float = 3.0,
-    trials: Sequence[int] = (1, 20, 160),
+    trials: Sequence[int] = (),
     out: Path | None = None,
+    domain: str | None = None,
+    methods: Sequence[str] = (),
 ) -> None:
     """Measure some parts, print a table for each, and write all figures to a file.
 
     Args:
-        parts: some of `TITLES`.
+        parts: some of `USUAL`.
         seconds: of a single measurement, at least.
-        trials: for the part "speed"; 10 instead of more than 20 for domains that the
-            host steps.
+        trials: side by side, by default the part's; 10 instead of more than 20 for
+            domains that the host steps.
         out: a folder for `bench.json`.
+        domain: instead of the part's.
+        methods: the same.
     """
-    for domain in GROUPS["paper"] if "speed" in parts else ():
-        find_domain(domain).spec()  # complains of a missing extra before all else
-    measures = [partial(measure_part, part, seconds, trials) for part in parts]
-    tell(measures, TITLES, seconds, out)
+    given = {"domains": domain and (domain,), "methods": methods, "trials": trials}
+    asked = {key: value for key, value in given.items() if value}
+    chosen = {name: USUAL[name]._replace(**asked) for name in parts}
+    for work in chosen.values():
+        for each in work.domains:
+            find_domain(each).spec()  # complains of a missing extra before all else
+    measures = [partial(measure_part, *pair, seconds) for pair in chosen.items()]
+    titles = {
+        name: f"{work.title}: {', '.join(work.domains)}"
+        for name, work in chosen.items()
+    }
+    tell(measures, titles, seconds, out)
 
 
 def tell(

@@ -15,18 +15,18 @@ from policymix import __version__
 from policymix.cli import rules
 from policymix.cli.values import (
     DOMAIN_LIST,
-    METHOD_HELP,
     SEVERAL_DOMAINS,
+    AnotherDomain,
     AnyTask,
     Counts,
     Domain,
     Folder,
+    Methods,
     NewFolder,
     Parts,
     Place,
     Positive,
     Seed,
-    Several,
     Unsaid,
 )
 from policymix.cli.where import HERE, Where
@@ -143,11 +143,7 @@ def do_run(
     /,
     *,
     out: Annotated[Path, Parameter(metavar="FOLDER", validator=rules.new_or_begun)],
-    methods: Annotated[
-        tuple[Annotated[str, Parameter(validator=rules.a_method)], ...],
-        Parameter(metavar="METHOD...", help=METHOD_HELP, validator=rules.each_once),
-        Several,
-    ] = ("mars", "scratch"),
+    methods: Methods = ("mars", "scratch"),
     trials: Positive = 10,
     seed: Seed = 0,
     steps: Annotated[
@@ -277,13 +273,16 @@ def do_check(
 @command(
     "policymix bench --parts sources capacities",
     "policymix bench --parts speed --trials 1 20 --out my-bench",
+    "policymix bench --parts gpu-scale --methods mars phi1",
     domains=False,
 )
 def do_bench(
     *,
     parts: Parts = ("speed", "sources", "capacities"),
     seconds: Annotated[float, Parameter(validator=Number(gt=0, lt=math.inf))] = 3.0,
-    trials: Counts = (1, 20, 160),
+    domain: AnotherDomain = None,
+    methods: Annotated[Methods, Unsaid] = (),
+    trials: Annotated[Counts, Unsaid] = (),
     out: Annotated[Folder | None, Unsaid] = None,
 ):
     """Measure how fast training is.
@@ -291,9 +290,11 @@ def do_bench(
     Args:
         parts: What to measure.
         seconds: Time of a single measurement, at least.
-        trials: Run side by side, for the part "speed".
+        domain: Its name, instead of those that a part usually measures.
+        methods: Which methods, instead of the usual.
+        trials: Side by side; by default 1 20 160 (speed), 8192 (gpu-scale), else 20.
         out: Where to write bench.json; by default it is only printed.
     """
     from policymix.cli.bench import bench
 
-    bench(parts, seconds, trials, out)
+    bench(parts, seconds, trials, out, domain, methods)

@@ -30,9 +30,10 @@ def each_once(_: Any, names: tuple[str, ...]) -> None:
             raise ValueError(f"{name!r} is named twice")
 
 
-def a_domain(_: Any, name: str) -> None:
-    """The name of a domain."""
-    _exists("domain", name, domain_names())
+def a_domain(_: Any, name: str | None) -> None:
+    """The name of a domain, or none where one need not be given."""
+    if name is not None:
+        _exists("domain", name, domain_names())
 
 
 def domain_or_group(_: Any, name: str) -> None:

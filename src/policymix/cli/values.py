@@ -11,6 +11,10 @@ from policymix.environments.registry import ABOUT, EVERYTHING, GROUPS
 from policymix.methods.names import BUILT_IN
 
 Domain = Annotated[str, Parameter(validator=rules.a_domain)]
+AnotherDomain = Annotated[
+    str | None,
+    Parameter(metavar="DOMAIN", show_default=False, validator=rules.a_domain),
+]
 Place = Annotated[str, Parameter(validator=rules.domain_or_sources)]
 AnyTask = Annotated[str, Parameter(validator=rules.a_task)]
 Folder = Annotated[Path, Parameter(metavar="FOLDER", validator=rules.writable)]
@@ -29,6 +33,11 @@ Several = Parameter(
 )
 Part = Literal["speed", "sources", "capacities", "gpu-scale"]
 Parts = Annotated[tuple[Part, ...], Parameter(metavar="PART..."), Several]
+Methods = Annotated[
+    tuple[Annotated[str, Parameter(validator=rules.a_method)], ...],
+    Parameter(metavar="METHOD...", help=METHOD_HELP, validator=rules.each_once),
+    Several,
+]
 Counts = Annotated[tuple[Positive, ...], Parameter(metavar="INT..."), Several]
 ExecutorName = Literal["processes", "ray"]
 Unsaid = Parameter(show_default=False)

@@ -1,6 +1,7 @@
 """The results in the repository: whole, and what the pages say of them."""
 
 import importlib
+import re
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,6 +42,15 @@ def test_every_part_of_the_plan_was_run_with_todays_settings(results, domain):
     assert missing(experiment, ROOT / "results" / "advice" / domain) == []
     (found,) = [each for each in results["advice"] if each.domain == domain]
     assert found.facts["trials"] == experiment.study.trials
+
+
+def test_every_file_that_a_script_printed_is_listed_with_its_command():
+    page = (ROOT / "results" / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\| \[`(.+?)`\]\(own/(.+?)\) \| (.+) \|$", page, re.M)
+    listed = [name for name, _, _ in rows]
+    assert listed == [place for _, place, _ in rows]
+    assert listed == sorted(file.name for file in (ROOT / "results/own").iterdir())
+    assert all("`" in made or "own first lines" in made for *_, made in rows)
 
 
 @FOLDERS

@@ -21,7 +21,7 @@ from policymix.training.task import prepare
 
 pytest.importorskip("mujoco")
 
-from policymix.domains.cheetah.advice import useless_sources
+from policymix.domains.cheetah.advice import USELESS, useless_sources
 from policymix.domains.cheetah.experiment import CHEETAH, PLACE, SPEED, states
 from policymix.domains.cheetah.sources import (
     cheetah_sources,
@@ -49,6 +49,21 @@ def run(env, steps, seed=0):
         rows.append((obs, action, next_obs))
         obs = env.reset()[0] if truncated else next_obs
     return tuple(np.array(column) for column in zip(*rows, strict=True))
+
+
+def test_reports_say_what_the_track_is_and_what_sources_know():
+    told, first, second = CHEETAH.study.about, *FAMILY.target.track
+    numbers = (f"{LENGTH:g} m", f"gravity is {first.gravity:g} on one half")
+    assert [*FAMILY.sources] == ["earth", "light"]
+    assert [FAMILY.sources[name].track for name in FAMILY.sources] == [
+        (first,),
+        (second,),
+    ]
+    for part in (*numbers, f"{second.gravity:g} on the other"):
+        assert part in told
+        assert part in USELESS.study.about
+    assert "earth the first and light the second" in told
+    assert "policies are random" in USELESS.study.about
 
 
 @pytest.fixture(scope="module")

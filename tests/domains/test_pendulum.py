@@ -6,6 +6,7 @@ import numpy as np
 from gymnasium.envs.classic_control import PendulumEnv
 
 from policymix.core.spaces import spec_of_spaces
+from policymix.domains.pendulum.experiment import PENDULUM
 from policymix.domains.pendulum.task import Pendulum, observed, pendulum_family
 
 STILL = Pendulum()
@@ -52,3 +53,14 @@ def test_on_each_side_the_wind_is_that_of_one_source(keys):
             target, family.sources[name].transition(obs, torque)
         )
         assert np.any(target != family.sources[other].transition(obs, torque))
+
+
+def test_reports_say_what_the_wind_is_and_what_sources_know():
+    """Torques are towards larger angles, which are on the left."""
+    family = pendulum_family()
+    assert "away from the top on both sides" in PENDULUM.study.about
+    assert family.target.left > 0 > family.target.right
+    assert "east to the left and west to the right" in PENDULUM.study.about
+    east, west = family.sources["east"], family.sources["west"]
+    assert east.left == east.right == family.target.left
+    assert west.left == west.right == family.target.right

@@ -45,6 +45,12 @@ USELESS = replace(
     study=replace(
         CHEETAH.study,
         title="Transfer-Cheetah, random policies and wrong dynamics",
+        about=(
+            "A half-cheetah runs around a track of 20 m, as fast as it can: gravity is "
+            "9.81 on one half of the track and 3 on the other. Neither of two sources "
+            "knows anything of it: policies are random, and models throw the cheetah "
+            "about whatever it does."
+        ),
         truth="",
         methods=tuple(name for name in ADVICE_METHODS if name != "vote"),
         claims=("ends-above-both",),

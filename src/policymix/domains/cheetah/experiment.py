@@ -72,6 +72,14 @@ CHEETAH = Domain(
     shipped=cheetah_sources,
     study=Study(
         title="Transfer-Cheetah",
+        about=(
+            "A half-cheetah runs around a track of 20 m, as fast as it can: gravity is "
+            "9.81 on one half of the track and 3 on the other. Each of two sources "
+            "knows one gravity, earth the first and light the second: its simulator "
+            "is exact on that half and wrong on the other, and its policy was learned "
+            "where all of the track is like that half. Nobody tells the learner which "
+            "source is right where."
+        ),
         trials=5,
         quick=(2, 3_000),
         effort=(10_000.0, 8_000.0),

@@ -52,6 +52,14 @@ PENDULUM = Domain(
     kinds=(Moves, Pendulum),
     study=Study(
         title="Transfer-Pendulum",
+        about=(
+            "A rod on a weak motor must be swung up and held upright, in a wind that "
+            "pushes it away from the top on both sides. Each of two sources knows a "
+            "wind that blows one way everywhere, east to the left and west to the "
+            "right: its model is exact on one side of the top and wrong on the other. "
+            "Nobody tells the learner which source is right where, and none of them "
+            "has learned to balance where the wind turns."
+        ),
         trials=10,
         quick=(4, 5_000),
         effort=(300.0, 200.0),

@@ -90,7 +90,7 @@ def test_combinations_are_counted(space, count):
     [
         (spaces.Box(0, 5, (2,), np.int32), r"whole numbers\. Wrap .* \(Discrete\)"),
         (
-            spaces.Box(np.float32([0, 1]), np.float32([1, 1])),
+            spaces.Box(np.array([0, 1], np.float32), np.ones(2, np.float32)),
             "component 1 has a single",
         ),
     ],

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from policymix.domains.maze.files import load_mazes
 from policymix.environments.registry import find_domain
-from policymix.environments.study import Cells, Points
+from policymix.environments.study import Cells, Plane, Points
 from policymix.experiments.visited import view_of
 from policymix.methods.recipes import METHODS
 from policymix.reports import figures, palette
@@ -382,7 +382,8 @@ def test_cartpoles_plane_has_position_across_and_angle_up(everything):
         assert image.origin == "lower"
         assert image.get_extent() == pytest.approx([-2.425, 2.425, -0.20625, 0.20625])
         assert image.get_clim() == (0, 100)
-    figure = panels[0][0].get_figure()
+    figure = panels[0][0].get_figure(root=True)
+    assert figure is not None
     assert figure.get_supylabel() == "pole angle (rad)"
     assert figure.get_supxlabel() == "cart position x (m)"
     assert not any(axes.get_xlabel() for axes, _ in panels)
@@ -401,6 +402,7 @@ def boxes_of(figure):
 def test_no_label_of_a_map_runs_into_another_or_off_the_figure(domain, shown):
     sources, view = ("earth", "light", "own model"), find_domain(domain).study.view
     weights = np.zeros((len(shown), 33, 65, len(sources)))
+    assert isinstance(view, Plane)
     figure = plane(
         view, Seen(shown, sources, {"weights": weights}), [*range(len(shown))]
     )

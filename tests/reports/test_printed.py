@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from policymix.reports.printed import mean_and_error
+from policymix.reports.printed import mean_and_error, summary_table
+from policymix.storage.runs import Row
+from policymix.training.task import load_task
 
 
 @pytest.mark.parametrize(
@@ -21,3 +23,16 @@ from policymix.reports.printed import mean_and_error
 )
 def test_the_error_has_a_figure(values, told):
     assert mean_and_error(np.array(values)) == told
+
+
+def test_the_mean_of_a_run_is_the_area_that_answers_speak_of():
+    """The first and the last test count half, as they bound the run on one side."""
+    scores = {0: (0.0, 20.0), 100: (40.0, 60.0), 200: (100.0, 100.0)}
+    rows = [
+        Row("cartpole", "mars", trial, trial, step, score, score)
+        for step, pair in scores.items()
+        for trial, score in enumerate(pair)
+    ]
+    table = summary_table(load_task("cartpole"), rows)
+    (told,) = table.columns[1].cells
+    assert told == mean_and_error(np.array([45.0, 60.0]))

@@ -29,10 +29,10 @@ def in_unit(space: Space, action: Any) -> Any:
 def from_unit(space: Space, action: Any) -> Any:
     """The inverse: from [−1, 1] to the bounds."""
     low, high = _bounds(space)
-    return within(space, low + 0.5 * (action + 1.0) * (high - low))
+    return clipped(space, low + 0.5 * (action + 1.0) * (high - low))
 
 
-def within(space: Space, action: Any) -> Any:
+def clipped(space: Space, action: Any) -> Any:
     """The nearest action that is in the space; rounding may lead out of it."""
     return action.clip(*_bounds(space))
 

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -149,35 +149,63 @@ def _limit(make: Callable[[], Any], horizon: int) -> gymnasium.Env:
     return gymnasium.wrappers.TimeLimit(make(), horizon)
 
 
+class FirstSteps(NamedTuple):
+    """Of a few episodes, by random actions."""
+
+    obs: np.ndarray
+    """Where each begins."""
+    reward: np.ndarray
+
+
 def first_observations(variant: Variant) -> np.ndarray:
     """Observations near the start of a few episodes, by random actions."""
+    return first_steps(variant).obs
+
+
+def first_steps(variant: Variant, episodes: int = EPISODES) -> FirstSteps:
+    """The same steps every time, if the target does the same every time."""
     if isinstance(variant, AbstractDomain):
-        tasks, rng = (
-            DomainTasks(variant, EPISODES),
-            np.random.default_rng(PROBE_RESET_SEED),
-        )
-        seen = [tasks.reset(PROBE_RESET_SEED)]
-        for _ in range(STEPS - 1):
-            seen.append(tasks.step(draw_actions(tasks.action, rng, EPISODES)).obs)
-        return _finite(np.concatenate(seen))
+        return _steps_in_jax(variant, episodes)
     environment = variant()
     environment.action_space.seed(PROBE_RESET_SEED)
-    seen = []
-    for episode in range(EPISODES):
+    seen, paid = [], []
+    for episode in range(episodes):
         obs = start_of(environment, seed=PROBE_RESET_SEED + episode)
         start = np.asarray(obs)
         for _ in range(STEPS):
             seen.append(np.array(obs))
-            obs, _, terminated, truncated, _ = step_of(
+            obs, reward, terminated, truncated, _ = step_of(
                 environment, environment.action_space.sample()
             )
             same_shape(obs, start)
+            paid.append(float(reward))
             if terminated or truncated:
                 break
     environment.close()
     space = spec_of_spaces(environment, "the target").observation
     kind = int if isinstance(space, Discrete) else np.float32
-    return _finite(in_numbers(seen, kind))
+    return FirstSteps(_finite(in_numbers(seen, kind)), np.array(paid))
+
+
+def _steps_in_jax(variant: AbstractDomain, episodes: int) -> FirstSteps:
+    tasks, rng = DomainTasks(variant, episodes), np.random.default_rng(PROBE_RESET_SEED)
+    seen, paid = [tasks.reset(PROBE_RESET_SEED)], []
+    for _ in range(STEPS):
+        outcome = tasks.step(draw_actions(tasks.action, rng, episodes))
+        seen.append(outcome.obs)
+        paid.append(outcome.reward)
+    return FirstSteps(_finite(np.concatenate(seen[:-1])), np.concatenate(paid))
+
+
+def repeats(variant: Variant, steps: FirstSteps) -> bool:
+    """Whether a target does the same when seed and actions are the same."""
+    if isinstance(variant, AbstractDomain):
+        return True
+    pairs = zip(first_steps(variant, episodes=1), steps, strict=True)
+    return all(
+        np.array_equal(again, known[: len(again)], equal_nan=True)
+        for again, known in pairs
+    )
 
 
 def _finite(rows: np.ndarray) -> np.ndarray:

@@ -1,26 +1,23 @@
 """Train what was asked for, and keep it: nothing finished is lost nor repeated."""
 
-import json
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from policymix.core.errors import FileFormatError, PolicymixError
+from policymix.core.errors import PolicymixError
 from policymix.core.progress import Begin
 from policymix.core.seeds import seeds_from
 from policymix.core.settings import Settings
-from policymix.experiments.facts import describe
+from policymix.experiments.facts import check_facts_alike, describe
 from policymix.experiments.plans import Experiment, Part
 from policymix.experiments.snapshots import Reference, reference
 from policymix.experiments.watched import Piece, rows_of, watch_part
-from policymix.storage.folders import canonical, remove_folder, write_folder
+from policymix.storage.folders import remove_folder, write_folder
 from policymix.storage.places import GOING_ON, check_unused
-from policymix.storage.records import read_settings
 from policymix.storage.runs import FACTS, Row, files_of, read_run, write_run
 from policymix.training.checkpoint import Checkpoint, too_large
 from policymix.training.loop import lanes_of
@@ -34,6 +31,7 @@ PLANNED = (
     "seed",
     "trials",
     "settings",
+    "target",
     "sources",
     "sweep",
     "status",
@@ -270,25 +268,3 @@ def check_part(experiment: Experiment, part: Part, folder: Path) -> None:
         return
     wanted = facts_of(experiment, part) | {"status": "finished"}
     check_facts_alike(folder, wanted, PLANNED)
-
-
-def check_facts_alike(
-    folder: Path, facts: dict[str, Any], names: Sequence[str]
-) -> None:
-    """What was run in a folder must be what is to be run."""
-    found = dict(read_run(folder).facts)
-    # Settings that came later were not written down: they had their defaults.
-    settings = {"settings": asdict(read_settings(found["settings"]))}
-    found |= json.loads(canonical(settings))
-    wanted = json.loads(canonical(facts))
-    for name in names:
-        if found.get(name) != wanted[name]:
-            was, now = found.get(name), wanted[name]
-            raise FileFormatError(
-                folder / FACTS,
-                name,
-                "not what this experiment would run"
-                if isinstance(now, dict)
-                else f"{was!r}, but this experiment would have {now!r}",
-                "Choose another folder for --out, or delete this one to run it again",
-            )

@@ -12,6 +12,7 @@ from policymix.core.progress import bars
 from policymix.core.terminal import Terminal
 from policymix.environments.registry import find_domain
 from policymix.reports.results import UTMOST
+from policymix.reports.statistics import area
 from policymix.reports.verdicts import FINEST
 from policymix.sources.fingerprint import fingerprint
 from policymix.storage.places import held
@@ -72,7 +73,10 @@ def show_sources(place: str) -> None:
 
 
 def summary_table(task: TransferTask, rows: Sequence[Row]) -> Table:
-    """Mean and standard error over trials: the whole run, its end and that alone."""
+    """Mean and standard error over trials: the whole run, its end and that alone.
+
+    The mean of the run is that of reports and their answers.
+    """
     trials = 1 + max(row.trial for row in rows)
     count = f"{trials} trial{'s' if trials > 1 else ''}"
     title = f"{task.domain.name}: {task.domain.measure}, {count}"
@@ -81,10 +85,10 @@ def summary_table(task: TransferTask, rows: Sequence[Row]) -> Table:
     for column in ("mean of the run", "at the end", "alone at the end"):
         table.add_column(f"{column}\n(± standard error)", justify="right")
     for method in dict.fromkeys(row.method for row in rows):
-        both = [(row.score, row.alone) for row in rows if row.method == method]
-        scores, alone = np.array(both).T.reshape(2, -1, trials)
-        bounded = np.clip(scores, -UTMOST, UTMOST)
-        told = map(mean_and_error, (bounded.mean(axis=0), scores[-1], alone[-1]))
+        own = [(r.step, r.score, r.alone) for r in rows if r.method == method]
+        steps, scores, alone = np.array(own).T.reshape(3, -1, trials)
+        run = area(steps[:, 0], np.clip(scores, -UTMOST, UTMOST))
+        told = map(mean_and_error, (run, scores[-1], alone[-1]))
         table.add_row(method, *told)
     table.caption = "alone: tested without its sources"
     return table

@@ -18,7 +18,6 @@ import jax
 import numpy as np
 
 from policymix.core.errors import DomainError, FileFormatError, PolicymixError
-from policymix.sources.fingerprint import fingerprint
 from policymix.storage.folders import (
     ARRAYS,
     MANIFEST,
@@ -30,6 +29,7 @@ from policymix.storage.folders import (
     write_folder,
 )
 from policymix.storage.runs import Row
+from policymix.training.identity import identity_of
 from policymix.training.run import TrainingRun
 
 FORMAT, VERSION = "policymix checkpoint", 1
@@ -228,7 +228,7 @@ def _identity(run: TrainingRun) -> dict[str, Any]:
         "method": run.name,
         "settings": asdict(run.settings),
         "seeds": run.seeds.tolist(),
-        "sources": {s.name: fingerprint(s) for s in run.task.sources.sources},
+        **identity_of(run.task),
         "units of observations": hashlib.sha256(b"".join(units)).hexdigest(),
         "mixture": None if mixture is None else type(mixture).__name__,
     }

@@ -19,7 +19,8 @@ from policymix.environments.episodes import Sampled, collect, taking_turns
 from policymix.environments.finite import FiniteDomain
 from policymix.environments.own_code import is_own_code, own_value
 from policymix.environments.registry import domain_names, find_domain, known_domain
-from policymix.environments.targets import first_observations, own_variant
+from policymix.environments.targets import first_steps, own_variant, repeats
+from policymix.sources.behaviour import Prints, behaviour, digest
 from policymix.sources.foreign import is_foreign
 from policymix.sources.library import SourceLibrary, read_library_folder
 from policymix.sources.policies import policy_of
@@ -42,12 +43,15 @@ class TransferTask:
         facts: about the sources, for reports.
         horizon: steps after which episodes of an own target are cut off if its
             environment sets no limit itself.
+        prints: by what a target and sources of the user's own did when they were tried,
+            they are known again; `prepare` finds them.
     """
 
     target: Any
     sources: SourceLibrary
     facts: dict[str, Any] = field(default_factory=dict)
     horizon: int = 1_000
+    prints: Prints | None = None
 
     @property
     def domain(self) -> Domain:
@@ -93,12 +97,17 @@ def prepare(task: TransferTask) -> TransferTask:
     sources = task.sources
     if sources.encoder is None and known_domain(domain.name) is domain:
         sources = replace(sources, encoder=domain.encoder)
-    probes = jnp.asarray(first_observations(domain.target))
+    steps = first_steps(domain.target)
+    probes = jnp.asarray(steps.obs)
     ready = prepare_sources(sources, domain.spec(), probes)
+    prints = None
+    if not set(sources.names) <= set(domain.family().sources):
+        seen = digest(*steps) if repeats(domain.target, steps) else None
+        prints = Prints(seen, behaviour(ready, probes))
     if sources.encoder is None and _speak_otherwise(ready):
         led = explore(replace(task, target=domain, sources=ready), LED_STEPS)
         ready = replace(ready, encoder=standardise(jnp.asarray(led.obs)))
-    return replace(task, target=domain, sources=ready)
+    return replace(task, target=domain, sources=ready, prints=prints)
 
 
 def _speak_otherwise(library: SourceLibrary) -> bool:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 from policymix.agents.base import Uniforms
 from policymix.agents.sac import SAC
 from policymix.beliefs.potentials import action_potential
-from policymix.core.boxes import in_unit, within
+from policymix.core.boxes import clipped, in_unit
 from policymix.core.kernels import Gaussian
 from policymix.core.types import Observation, Real
 from policymix.training.guidance import drawn, guide
@@ -87,7 +87,7 @@ def preferred(
         return own
     advised, heard = rival_of(setup, trial, obs, advice)
     keeps = keeps_own(setup, trial, obs, advice, (own, advised), heard, arm, tested)
-    return within(setup.spec.action, jnp.where(keeps, own, advised))
+    return clipped(setup.spec.action, jnp.where(keeps, own, advised))
 
 
 def choose_vector(
@@ -110,4 +110,4 @@ def choose_vector(
     follows = uniforms.reuse < advised * method.reuse(behaviour)
     follows &= uniforms.follow < jnp.sum(trusted)
     action = jnp.where(follows, advice[drawn(trusted, uniforms)], action)
-    return within(setup.spec.action, action), option
+    return clipped(setup.spec.action, action), option

@@ -222,6 +222,7 @@ WRONG = [
     ),
     ("run maze cartpole --out new", "'cartpole' is a word too many."),
     ("run --methods mars maze --out new", "DOMAIN is missing: Its name"),
+    ("new", "policymix: FOLDER is missing: Where"),
     ("bench --parts source", 'value "source" for --parts. Choose from: "speed", "sour'),
     ("bench --parts source", 'Did you mean "sources"?'),
     ("bench --parts", "--parts PART... is missing: What to measure."),

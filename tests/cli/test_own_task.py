@@ -55,6 +55,14 @@ def test_a_file_that_defines_a_task_is_run_gone_on_with_and_reported_on(
     assert "policymix run my_task.py --methods phi2 --trials 2" in page
 
 
+def test_a_module_is_found_where_the_command_is_typed(place, monkeypatch, capsys):
+    (place / "beside.py").write_text(TASK)
+    code, printed = typed(monkeypatch, capsys, "check", "beside:task")
+    sys.modules.pop("beside")
+    assert code == 0, printed
+    assert "0 unsound" in printed
+
+
 @pytest.mark.parametrize(
     ("typing", "told"),
     [

@@ -21,7 +21,7 @@ from policymix.training.run import TrialError
 from support.drafts import draw_drafts
 from support.own_probes import BRIEF
 from support.own_probes import unoptimised as unoptimised
-from support.slope import Slope, library
+from support.slope import Slope, library, untyped
 
 pytestmark = [pytest.mark.learning, pytest.mark.usefixtures("unoptimised")]
 
@@ -151,19 +151,32 @@ def test_a_folder_of_another_comparison_is_left_alone(first, run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-@pytest.mark.parametrize("over", [(0,), (0, 2), (1, 1), {"x": 0, "y": -1}])
+@pytest.mark.parametrize("over", [(0,), (0, 2), (1, 1), {"x": 0, "y": -1}, 3, (0, "1")])
 def test_numbers_that_are_not_there_are_refused_before_anything_runs(
     over, run, tmp_path
 ):
-    with pytest.raises(PolicymixError, match=r"over=.*places 0 … 1"):
+    with untyped(), pytest.raises(PolicymixError, match=r"over=.*places 0 … 1"):
         run(tmp_path / "run", over=over)
     assert not (tmp_path / "run").exists()
 
 
-def test_an_unknown_method_is_refused_before_anything_runs(run, tmp_path):
-    with pytest.raises(PolicymixError, match="marz"):
-        run(tmp_path / "run", ("mars", "marz"))
+@pytest.mark.parametrize("methods", ["marz", ("mars", "marz")])
+def test_an_unknown_method_is_refused_before_anything_runs(methods, task, tmp_path):
+    with pytest.raises(PolicymixError, match="'marz'"):
+        pm.compare(task, methods, out=tmp_path / "run", progress=False)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"settings": 3}, "settings is 3: it must be S"),
+        ({"out": None}, "must be a path"),
+    ],
+)
+def test_what_is_no_settings_or_no_place_is_named(wrong, words, task):
+    with untyped(), pytest.raises(PolicymixError, match=words):
+        pm.compare(task, **wrong)
 
 
 def test_the_reader_chooses_what_is_across_and_up(first, chromium):

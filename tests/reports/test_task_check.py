@@ -13,6 +13,7 @@ from policymix.training.task import TransferTask
 from support.command_line import typed
 from support.own_probes import LineDomain, homeward_jax, stepping_jax
 from support.own_probes import unoptimised as unoptimised
+from support.slope import Slope, library
 
 pytestmark = pytest.mark.usefixtures("unoptimised")
 
@@ -55,6 +56,8 @@ def test_errors_are_shares_of_what_changes(found):
     for name, ratio in expected.items():
         np.testing.assert_allclose(ratios[name], ratio, rtol=1e-3, atol=1e-6)
     assert np.isnan(ratios["density"])
+    asked = {fit.name: fit for fit in found.fits.sources}["density"]
+    assert 0.2 < asked.explained < 0.8  # it likes what comes nearer to zero
     explained = {fit.name: fit.explained for fit in found.fits.sources}
     assert explained["exact"] == explained["inches"] == 1.0
     assert explained["still"] == explained["loud"] == 0.0
@@ -88,6 +91,7 @@ def test_words_say_what_matters(found):
         "exact and twin predict almost the same",
         "advise the same: one is enough",
         "density has a density of its own",
+        f"to it {found.fits.sources[-1].explained:.0%} of the steps are likelier",
         "different actions in 0% to 100% of the states",
     ):
         assert words in told, told
@@ -100,8 +104,31 @@ def test_useless_sources_are_told():
 
 
 def test_the_picture_is_a_png(found, tmp_path):
-    path = found.plot(tmp_path / "new" / "fits.png")
-    assert path.read_bytes().startswith(b"\x89PNG")
+    found.plot(tmp_path / "new" / "fits.png")
+    assert (tmp_path / "new" / "fits.png").read_bytes().startswith(b"\x89PNG")
+    found.plot(tmp_path / "fits.pdf")
+    assert (tmp_path / "fits.pdf").read_bytes().startswith(b"%PDF")
+    with pytest.raises(PolicymixError, match=r"in \.png, \.pdf, \.svg"):
+        found.plot(tmp_path / "fits.jpg")
+
+
+def test_a_notebook_shows_words_and_picture(found):
+    html = found._repr_html_()
+    assert "sources explain the target better than &#x27;nothing" in html
+    assert "<img" in html
+
+
+def test_vectors_of_actions_are_compared_by_their_distance():
+    """The sources advise opposite bounds; each is right on one half of the slope."""
+    task = TransferTask(lambda: Slope(continuous=True), library(continuous=True))
+    found = check(task, samples=200)
+    assert found.fits is not None
+    np.testing.assert_array_equal(found.fits.advice, [[0.0, 1.0], [1.0, 0.0]])
+    left, right = found.fits.sources
+    assert left.explained + right.explained == pytest.approx(1.0, abs=0.1)
+    assert min(left.explained, right.explained) > 0.1
+    told = "\n".join(found.sentences())
+    assert "differs by 100% of the distance between the bounds" in told
 
 
 def test_what_is_unsound_is_mended_first():

@@ -1,5 +1,7 @@
 """Libraries: validated, batched in the sources' own order, safe on disk."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +16,9 @@ from policymix.sources.dynamics import LogDensity, NetworkDynamics, TableDynamic
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary, read_library_folder
 from policymix.sources.policies import GreedyPolicy, TablePolicy, table_policy
+from policymix.training.task import TransferTask
+
+from support.slope import untyped
 
 PLANE = TaskSpec(Box((-1.0,) * 2, (1.0,) * 2), Discrete(3))
 STATES = TaskSpec(Discrete(5), Discrete(3))
@@ -97,6 +102,25 @@ def test_an_impossible_transition_is_only_very_unlikely():
 def test_no_sources():
     with pytest.raises(SourceError, match="no sources"):
         SourceLibrary([])
+
+
+def test_what_is_no_source_is_named():
+    given: Any
+    for given in (3, [None], "name"):
+        with (
+            untyped(),
+            pytest.raises(SourceError, match=r"is no source\. Give a SourceLibrary"),
+        ):
+            SourceLibrary(given)
+
+
+def test_one_source_or_a_list_of_them_is_a_library():
+    source = SourceTask("x", lambda obs: 1, drift)
+    given: Any
+    for given in (source, [source], iter([source])):
+        with untyped():
+            task = TransferTask("cartpole", given)
+        assert task.sources.sources == (source,)
 
 
 def test_duplicate_names(keys):

@@ -88,6 +88,27 @@ def test_beliefs_trust_the_source_that_predicts(walker):
     assert np.all(weights[:, 0] > 0.9)
 
 
+def test_a_belief_is_drawn_where_its_target_leads_or_where_it_is_told(walker):
+    picture = walker.belief.plot()
+    (drawn,) = picture.axes[0].collections
+    assert len(drawn.get_offsets()) >= 500
+    assert (
+        len(walker.belief.plot(np.arange(3)).axes[0].collections[0].get_offsets()) == 3
+    )
+    assert "<img" in walker._repr_html_()
+    with pytest.raises(PolicymixError, match=r"shape \(3, 2\) cannot be drawn"):
+        walker.belief.plot(np.zeros((3, 2)))
+    lonely = replace(walker.belief, visited=None)
+    with pytest.raises(PolicymixError, match="knows no states to draw"):
+        lonely.plot()
+    assert "<img" not in lonely._repr_html_()
+
+
+def test_a_test_has_episodes(walker):
+    with pytest.raises(PolicymixError, match="episodes is 0: it must be at least 1"):
+        walker.evaluate(episodes=0)
+
+
 def test_without_a_mixture_there_is_no_belief(loner):
     with pytest.raises(PolicymixError, match="scratch learns no mixture"):
         _ = loner.belief

@@ -1,8 +1,9 @@
 """From transitions of a target to a belief about it: which source is right where."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -16,6 +17,7 @@ from policymix.beliefs.network import NetworkMixture
 from policymix.beliefs.own_model import OWN_MODEL
 from policymix.beliefs.potentials import potential
 from policymix.beliefs.telling import Over, chosen, most_telling
+from policymix.core.errors import PolicymixError
 from policymix.core.progress import Begin, silent
 from policymix.core.seeds import key_of
 from policymix.core.types import Action, Discrete, Key, Observation
@@ -35,6 +37,8 @@ class Belief:
     library: SourceLibrary
     mixture: AbstractMixture
     state: Any
+    visited: Callable[[], np.ndarray] | None = field(default=None, compare=False)
+    """Gives states of the target, to draw where none are given."""
 
     def weights(self, obs: Observation) -> Float[Array, " n"]:
         """a(s): how far each source is trusted in one state."""
@@ -52,18 +56,19 @@ class Belief:
         """What the most trusted source would do, for many observations at once."""
         return np.asarray(_follow(self.library.experts, self.mixture, self.state, obs))
 
-    def plot(self, states: np.ndarray, over: Over = None) -> "Picture":
+    def plot(self, states: np.ndarray | None = None, over: Over = None) -> "Picture":
         """Who is trusted where: states in the mixed colours of the sources.
 
         Args:
-            states: where to look, for instance `explore(task, 500).obs`.
+            states: where to look; by default some that the sources lead to, if the
+                belief is that of an agent.
             over: which two numbers of an observation are drawn, as (0, 2) or
                 {"x": 0, "angle": 2}; by default those that tell most. States of a
                 finite task are numbered row by row.
         """
         from policymix.core.pictures import trust_picture
 
-        states = np.asarray(states)
+        states = self._rows(states)
         weights = self.weights_of(states)
         names = (*self.library.names, OWN_MODEL)[: weights.shape[1]]
         if states.ndim == 1:
@@ -76,6 +81,29 @@ class Belief:
         across, up = (list(named) * 2)[:2]
         drawn = states[:, [named[across], named[up]]]
         return trust_picture(drawn, weights, names, (across, up))
+
+    def _rows(self, states: Any) -> np.ndarray:
+        if states is None:
+            if self.visited is None:
+                raise PolicymixError(
+                    "this belief knows no states to draw. Give some of the target's, "
+                    "such as policymix.explore(task, 500).obs"
+                )
+            states = self.visited()
+        rows = np.asarray(states)
+        shape = self.library.experts.spec.observation.shape
+        if rows.ndim != 1 + len(shape) or rows.shape[1:] != shape or not len(rows):
+            raise PolicymixError(
+                f"states of shape {rows.shape} cannot be drawn: give rows of "
+                f"observations, whose shape is {shape}"
+            )
+        return rows
+
+    def _repr_html_(self) -> str:
+        from policymix.core.pictures import image_tag
+
+        told = f"{type(self.mixture).__name__} of {', '.join(self.library.names)}"
+        return f"<p>{escape(told)}</p>{image_tag(self.plot()) if self.visited else ''}"
 
 
 @eqx.filter_jit

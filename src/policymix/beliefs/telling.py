@@ -17,10 +17,13 @@ def chosen(over: Over, size: int) -> dict[str, int]:
     """The two numbers that the user wants to see, by name; none if he leaves it."""
     if over is None:
         return {}
+    listed = over if isinstance(over, Mapping | Sequence) else ()
     named = (
-        over if isinstance(over, Mapping) else {f"observation[{i}]": i for i in over}
+        listed
+        if isinstance(listed, Mapping)
+        else {f"observation[{i}]": i for i in listed}
     )
-    if len(named) != 2 or not all(0 <= place < size for place in named.values()):
+    if len(named) != 2 or not all(place in range(size) for place in named.values()):
         raise PolicymixError(
             f"over={over!r}: give two different numbers of an observation, by their "
             f'places 0 … {size - 1}, as in over=(0, 1) or over={{"x": 0, "speed": 1}}'

@@ -97,7 +97,9 @@ def complaint_of(error: CycloptsError) -> str:
         case MissingArgumentError(argument=argument) if argument and error.app:
             known = error.app.assemble_argument_collection(parse_docstring=True)
             meaning = next(a.parameter.help for a in known if a.name == argument.name)
-            value = f"{argument.name} {argument.parameter.metavar or ''}".strip()
+            metavar = argument.parameter.metavar or ""
+            named = argument.name.startswith("-") and metavar
+            value = f"{argument.name} {metavar}" if named else argument.name
             return f"{value} is missing: {meaning}{example}"
         case UnusedCliTokensError():
             return f"{unused[0]!r} is a word too many.{example}"

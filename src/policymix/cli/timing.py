@@ -100,9 +100,9 @@ def our_chunks(
         settings: by default the paper's.
     """
     from policymix.training.run import new_run
-    from policymix.training.task import load_task, prepare
+    from policymix.training.task import prepare
 
-    task = prepare(load_task(task) if isinstance(task, str) else task)
+    task = prepare(task)
     work = new_run(task, method, settings or task.domain.settings, trials=trials)
     length, taken = work.plan.length, 0
 

@@ -34,7 +34,7 @@ def run_own_code(place: str, option: str = "--load ") -> ModuleType:
         guess = did_you_mean(place, near)
         raise UsageError(f"{option}{place}: there is no such file.{guess}")
     try:
-        found = _file(path) if path.suffix == ".py" else importlib.import_module(place)
+        found = _file(path) if path.suffix == ".py" else _module(place)
         _RUN.append(place)
         return found
     except (Exception, SystemExit) as error:
@@ -70,6 +70,13 @@ def _file(path: Path) -> ModuleType:
     sys.modules[module.__name__] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _module(name: str) -> ModuleType:
+    """Also one that lies where the command is typed, as `python -m` finds it."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    return importlib.import_module(name)
 
 
 def is_own_code(place: str) -> bool:

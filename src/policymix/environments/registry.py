@@ -115,7 +115,8 @@ def find_domain(name: str) -> "Domain":
     if name not in DOMAINS and name not in domain_names():
         raise DomainError(
             f"there is no domain {name!r}: choose {', '.join(DOMAINS)}."
-            f"{did_you_mean(name, DOMAINS)}"
+            f"{did_you_mean(name, DOMAINS)} A task of your own is given as "
+            "TransferTask(target, sources), or as the file that defines it"
         )
     found = DOMAINS[name]
     if isinstance(found, str):

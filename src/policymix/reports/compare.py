@@ -38,9 +38,10 @@ from policymix.reports.printed import summary_table
 from policymix.reports.report import make_report
 from policymix.reports.results import Results, read_results
 from policymix.reports.verdicts import Verdict
-from policymix.storage.places import held
+from policymix.storage.places import a_path, held
 from policymix.storage.runs import Row
-from policymix.training.task import TransferTask, load_task, prepare
+from policymix.training.arguments import check_settings
+from policymix.training.task import TransferTask, prepare
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Comparison:
 
 def compare(
     task: TransferTask | str,
-    methods: Sequence[str] = ("mars", "scratch"),
+    methods: Sequence[str] | str = ("mars", "scratch"),
     trials: int = 10,
     out: str | Path = "my-run",
     *,
@@ -120,17 +121,21 @@ def compare(
             themselves, so it must be given as a domain's name, a folder of sources or
             as "my_task.py".
     """
-    with open_executor(executor) as found, held(Path(out)):
+    methods = [methods] if isinstance(methods, str) else methods
+    if settings is not None:
+        check_settings(settings)
+    out = a_path("out", out)
+    with open_executor(executor) as found, held(out):
         blockwise = None if found is None else Blockwise(found, place=sent_as(task))
-        ready = prepare(load_task(task) if isinstance(task, str) else task)
+        ready = prepare(task)
         settings = ready.domain.settings if settings is None else settings
         if steps is not None:
             settings = replace(settings, steps=steps)
         console = Terminal(quiet=not progress)
-        numbers = (settings, seed, trials, Path(out))
+        numbers = (settings, seed, trials, out)
         run_comparison(ready, methods, *numbers, console, over, blockwise=blockwise)
-        page = make_report(Path(out), console).resolve()
-    comparison = Comparison(read_results(Path(out))[0], page)
+        page = make_report(out, console).resolve()
+    comparison = Comparison(read_results(out)[0], page)
     console.print(summary_table(ready, comparison.rows))
     console.print(str(comparison), soft_wrap=True, highlight=False)
     return comparison

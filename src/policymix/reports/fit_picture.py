@@ -1,36 +1,46 @@
 """A picture of how well sources fit a target, before training."""
 
-from io import BytesIO
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from policymix.core.errors import PolicymixError
+from policymix.core.pictures import Picture
 from policymix.reports.palette import BLUE, GREY, VERMILLION
 from policymix.storage.folders import write_file
 from policymix.training.fits import FORGIVEN, Fits
 
 LEAST_SHARE = 1e-4
 """Shares below this are drawn as this."""
+MANY, TOO_MANY = 5, 24
+"""Components whose numbers are written upright, or not at all."""
+DRAWN_AS = ("png", "pdf", "svg")
 
 
-def draw_fits(fits: Fits, path: Path) -> Path:
+def write_picture(picture: Picture, path: Path) -> None:
+    """Write or replace a file, in the form that its name ends in."""
+    form = path.suffix.removeprefix(".")
+    if form not in DRAWN_AS:
+        raise PolicymixError(
+            f"{path} is no name of a picture: it must end in .{', .'.join(DRAWN_AS)}"
+        )
+    content = io.BytesIO()
+    picture.savefig(content, dpi=150, format=form)
+    write_file(path, content.getvalue())
+
+
+def fits_picture(fits: Fits) -> Picture:
     """Errors of the sources, of their components, and how far they disagree."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     count = len(fits.sources)
-    figure = Figure(figsize=(11, 1.8 + 0.35 * max(count, 3)), layout="constrained")
-    FigureCanvasAgg(figure)
-    errors, components, advice = figure.subplots(1, 3, width_ratios=(3, 3, 2))
+    picture = Picture(figsize=(11, 1.8 + 0.35 * max(count, 3)), layout="constrained")
+    errors, components, advice = picture.subplots(1, 3, width_ratios=(3, 3, 2))
     names = [source.name for source in fits.sources]
     _errors(errors, fits, names)
     _components(components, fits)
     _advice(advice, fits, names)
-    content = BytesIO()
-    figure.savefig(content, dpi=150, format="png")
-    write_file(path, content.getvalue())
-    return path
+    return picture
 
 
 def _errors(axes: Any, fits: Fits, names: list[str]) -> None:
@@ -57,12 +67,13 @@ def _components(axes: Any, fits: Fits) -> None:
             shares[place, : len(source.errors)] = source.errors / source.changes
     tens = np.log10(np.clip(shares, LEAST_SHARE, None))
     axes.imshow(tens, cmap="coolwarm", vmin=-2, vmax=2, aspect="auto")
+    upright = 90 if most > MANY else 0
     for (row, column), share in np.ndenumerate(shares):
-        if np.isfinite(share):
+        if np.isfinite(share) and most < TOO_MANY:
             shade = "white" if abs(tens[row, column]) > 1.5 else "black"
-            told = _told_share(share)
-            axes.text(column, row, told, ha="center", va="center", color=shade)
-    axes.set_xticks(range(most))
+            centred: Any = {"ha": "center", "va": "center", "rotation": upright}
+            axes.text(column, row, _told_share(share), color=shade, **centred)
+    axes.set_xticks(range(0, most, 1 + most // TOO_MANY))
     axes.set_yticks([])
     axes.set_xlabel("component that the source sees")
     axes.set_title("The same by component", fontsize=10)
@@ -81,4 +92,5 @@ def _advice(axes: Any, fits: Fits, names: list[str]) -> None:
         axes.text(column, row, f"{value:.0%}", ha="center", va="center", color=shade)
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axes.set_yticks([])
-    axes.set_title("States with different advice", fontsize=10)
+    told = "How far apart advice is" if fits.continuous else "States with other advice"
+    axes.set_title(told, fontsize=10)

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from policymix.core.errors import PolicymixError
+from policymix.core.pictures import Picture, image_tag
 from policymix.core.terminal import Terminal, readable
-from policymix.core.types import Discrete
-from policymix.reports.fit_picture import draw_fits
+from policymix.reports.fit_picture import fits_picture, write_picture
+from policymix.training.arguments import check_positive
 from policymix.training.check import Finding, check_task
 from policymix.training.fits import FORGIVEN, Fits, SourceFit, measure_fits
 from policymix.training.task import TransferTask, load_task, prepare
@@ -51,13 +54,26 @@ class TaskCheck:
             return ["How well the sources fit is measured once the task is sound."]
         return [*_explanations(self.fits), *_units(self.fits), *_alike(self.fits)]
 
-    def plot(self, path: str | Path) -> Path:
-        """Draw errors, components and disagreement as a PNG."""
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """Draw errors, components and disagreement.
+
+        Args:
+            path: where to write the picture, if anywhere: a .png, .pdf or .svg.
+        """
         if self.fits is None:
             raise PolicymixError("the task is not sound: there is nothing to draw yet")
-        return draw_fits(self.fits, Path(path))
+        picture = fits_picture(self.fits)
+        if path is not None:
+            write_picture(picture, Path(path))
+        return picture
 
-    def print(self, console: Terminal | None = None) -> None:
+    def _repr_html_(self) -> str:
+        page = Terminal(record=True, file=StringIO(), width=100, highlight=False)
+        self.print(page)
+        told = page.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+        return told if self.fits is None else told + image_tag(self.plot())
+
+    def print(self, console: Console | None = None) -> None:
         """Every question with its answer, then a table and what it means."""
         console = Terminal(highlight=False) if console is None else console
         for finding in self.findings:
@@ -74,19 +90,15 @@ class TaskCheck:
         console.print(f"{len(self.findings)} checks, {unsound} unsound")
 
 
-def check(task: TransferTask, samples: int = 1_000) -> TaskCheck:
+def check(task: TransferTask | str | Path, samples: int = 1_000) -> TaskCheck:
     """Tell before training whether a task is sound and whether its sources fit it.
 
     Args:
-        task: your own, or from `load_task`.
+        task: your own, from `load_task`, or whatever that takes.
         samples: of the target to play for it, led by the sources and often at random.
     """
+    check_positive("samples", samples)
     task = prepare(task)
-    if not isinstance(task.sources.experts.spec.action, Discrete):
-        raise PolicymixError(
-            "a target of continuous actions cannot be checked yet: it is played by the "
-            "number of an action. `policymix.prepare(task)` tries its sources"
-        )
     findings = tuple(check_task(task))
     sound = all(finding.sound for finding in findings)
     return TaskCheck(findings, measure_fits(task, samples) if sound else None)
@@ -104,7 +116,8 @@ def check_and_print(place: str, out: Path | None) -> int:
         found = check(load_task(place))
     found.print(console)
     if out is not None and found.fits is not None:
-        console.print(f"picture: {found.plot(out / PICTURE)}", soft_wrap=True)
+        found.plot(out / PICTURE)
+        console.print(f"picture: {out / PICTURE}", soft_wrap=True)
     return 0 if found.sound else 1
 
 
@@ -131,10 +144,14 @@ def fits_table(fits: Fits) -> Table:
     table.caption = (
         f"explained: steps in which it is wrong by less than {FORGIVEN:.0%} of what "
         "changes (squared, in like units); beyond that the target's own model is "
-        "preferred. other advice: states, against the other sources. state set: of a "
-        "simulator, put where the target was"
+        f"preferred. other advice: {_apart_in(fits)}, against the other sources. state "
+        "set: of a simulator, put where the target was"
     )
     return table
+
+
+def _apart_in(fits: Fits) -> str:
+    return "distance within the bounds" if fits.continuous else "states"
 
 
 def _number(value: float) -> str:
@@ -172,7 +189,11 @@ def _explanations(fits: Fits) -> Iterator[str]:
             )
     for source in fits.sources:
         if np.isnan(source.ratio):
-            yield f"{source.name} has a density of its own and predicts nothing."
+            yield (
+                f"{source.name} has a density of its own and predicts nothing; to it "
+                f"{source.explained:.0%} of the steps are likelier than that nothing "
+                "changes."
+            )
     unset = [source.name for source in fits.sources if not source.simulated]
     if len(unset) < len(fits.sources):
         yield "States of the simulators can be set, and they repeat themselves."
@@ -211,11 +232,13 @@ def _alike(fits: Fits) -> Iterator[str]:
         return
     pairs = list(combinations(range(len(names)), 2))
     apart = np.array([fits.advice[pair] for pair in pairs])
+    shares = f"{apart.min():.0%} to {apart.max():.0%}"
+    shares = shares if len(pairs) > 1 else f"{apart[0]:.0%}"
     yield (
-        f"Two sources advise different actions in {apart.min():.0%} to "
-        f"{apart.max():.0%} of the states."
-        if len(pairs) > 1
-        else f"The sources advise different actions in {apart[0]:.0%} of the states."
+        f"The advice of two sources differs by {shares} of the distance between the "
+        "bounds."
+        if fits.continuous
+        else f"Two sources advise different actions in {shares} of the states."
     )
     for (i, j), advice in zip(pairs, apart, strict=True):
         if fits.predictions[i, j] < ALIKE:

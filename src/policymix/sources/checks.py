@@ -1,7 +1,7 @@
 """Is a source fit for its target? Each complaint says what to do about it."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -17,6 +17,18 @@ from policymix.sources.foreign import ForeignDynamics
 from policymix.sources.host_calls import check_actions, check_shapes, told_by_host
 
 PROBES = 64
+
+
+def check_sources(sources: Any) -> tuple[SourceTask, ...]:
+    """Source tasks, one or several, and nothing else."""
+    found = tuple(sources) if isinstance(sources, Iterable) else (sources,)
+    for each in found:
+        if not isinstance(each, SourceTask):
+            raise SourceError(
+                f"{each!r:.60} is no source. Give a SourceLibrary, or a list of "
+                "SourceTask(name, policy, dynamics)"
+            )
+    return found
 
 
 def check_names(names: Sequence[str]) -> None:

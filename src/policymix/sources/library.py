@@ -17,7 +17,12 @@ from policymix.core.kernels import AbstractKernel
 from policymix.core.types import Action, Box, Discrete, Observation, Space, TaskSpec
 from policymix.environments.registry import known_domain
 from policymix.sources import dynamics, foreign, policies
-from policymix.sources.checks import check_names, check_source, probe_observations
+from policymix.sources.checks import (
+    check_names,
+    check_source,
+    check_sources,
+    probe_observations,
+)
 from policymix.sources.experts import Experts, SourceTask, experts_of
 from policymix.sources.maps import translate
 from policymix.storage.folders import pack, read_folder, write_folder
@@ -68,7 +73,7 @@ class SourceLibrary:
     tried: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "sources", tuple(self.sources))
+        object.__setattr__(self, "sources", check_sources(self.sources))
         check_names([source.name for source in self.sources])
 
     def __len__(self) -> int:

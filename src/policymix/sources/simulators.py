@@ -57,7 +57,7 @@ class Simulator:
     def __hash__(self) -> int:
         return id(self.env)
 
-    def __call__(self, obs: np.ndarray, action: Any) -> np.ndarray:
+    def __call__(self, obs: np.ndarray | np.generic, action: Any) -> np.ndarray:
         """What the environment would have done."""
         if isinstance(action, np.integer):  # which Gymnasium takes longer to check
             action = int(action)

@@ -63,6 +63,15 @@ def held(folder: Path, whole: bool = False) -> Iterator[None]:
         _remove_empty(made)
 
 
+def a_path(name: str, given: object) -> Path:
+    """Where to write, or a complaint of what is no place."""
+    if isinstance(given, str | os.PathLike):
+        return Path(given)
+    raise PolicymixError(
+        f"{name} is {given!r:.40}: it must be a path, such as 'my-run'"
+    )
+
+
 def check_place(folder: Path) -> None:
     """Complain of what can never be a folder."""
     if os.path.islink(folder) and not os.path.exists(folder):

@@ -4,6 +4,7 @@ import dataclasses
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from policymix.environments.registry import find_domain
 from policymix.methods.recipes import find_recipe, recipes
 from policymix.sources.library import kinds_of, library_record, read_library
 from policymix.storage.folders import pack, read_folder, write_folder
+from policymix.storage.places import a_path
 from policymix.storage.policy_file import write_policy
 from policymix.storage.records import (
     Reader,
@@ -32,13 +34,16 @@ from policymix.storage.records import (
     read_settings,
     to_record,
 )
+from policymix.training.arguments import check_positive
 from policymix.training.asked import Asked
 from policymix.training.export import numpy_policy
 from policymix.training.setup import build_setup
-from policymix.training.task import TransferTask, prepare
+from policymix.training.task import TransferTask, explore, prepare
 from policymix.training.trial import LearningSetup, Trial, begin
 
 FORMAT, VERSION = "policymix trained agent", 1
+SHOWN = 500
+"""States in which an agent's belief is drawn, unless others are given."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ class TrainedAgent:
             seed: of the first.
             advised: as in `predict`.
         """
+        check_positive("episodes", episodes)
         domain, policy = self.task.domain, partial(self._act, advised=advised)
         return score_of(domain, domain.target, policy, episodes, seed)
 
@@ -100,7 +106,15 @@ class TrainedAgent:
                 f"{self.method} learns no mixture. Train mars, mapse or another "
                 "method that does"
             )
-        return Belief(self.task.sources, mixture, self.trial.mixture)
+        return Belief(self.task.sources, mixture, self.trial.mixture, self._visited)
+
+    def _visited(self) -> np.ndarray:
+        return explore(self.task, SHOWN).obs
+
+    def _repr_html_(self) -> str:
+        told = f"{self.method} on {self.task.domain.name}"
+        shown = "" if self.setup.mixture is None else self.belief._repr_html_()
+        return f"<p>{escape(told)}</p>{shown}"
 
     def save(self, folder: str | Path) -> None:
         """Write a new folder; only methods that have a name can be saved.
@@ -126,7 +140,7 @@ class TrainedAgent:
             facts["mixture"] = type(self.setup.mixture).__name__
         for place, leaf in enumerate(jax.tree.leaves(self.trial)):
             arrays[f"trial.{place}"] = np.asarray(leaf)
-        write_folder(Path(folder), pack(FORMAT, VERSION, facts, arrays))
+        write_folder(a_path("folder", folder), pack(FORMAT, VERSION, facts, arrays))
 
     def export(self, path: str | Path) -> None:
         """Write what the agent itself has learned as a policy in plain NumPy.
@@ -137,7 +151,7 @@ class TrainedAgent:
         Args:
             path: of the file, which ends in .npz; it is replaced if there is one.
         """
-        path = Path(path)
+        path = a_path("path", path)
         if path.suffix != ".npz":
             raise PolicymixError(
                 f"{path} does not end in .npz, the form in which policies are exported"

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from policymix.beliefs.mixture import AbstractMixture
 from policymix.core.errors import PolicymixError
 from policymix.core.settings import Settings
@@ -24,6 +26,28 @@ POSITIVE = (
     "heads",
 )
 """Settings that are at least 1."""
+WITHIN = {
+    "learning_rate": (0.0, math.inf),
+    "shaped_rate": (0.0, math.inf),
+    "mixture_rate": (0.0, math.inf),
+    "exit_rate": (0.0, math.inf),
+    "penalty": (0.0, math.inf),
+    "clip": (0.0, math.inf),
+    "prior_strength": (0.0, math.inf),
+    "concentration": (0.0, math.inf),
+    "discount": (0.0, 1.0),
+    "epsilon_start": (0.0, 1.0),
+    "epsilon_decay": (0.0, 1.0),
+    "epsilon_floor": (0.0, 1.0),
+    "target_rate": (0.0, 1.0),
+    "guidance": (0.0, 1.0),
+    "gate_keep": (0.0, 1.0),
+    "mapse_reuse": (0.0, 1.0),
+    "ucb_reuse": (0.0, 1.0),
+    "prql_reuse": (0.0, 1.0),
+    "jumpstart_shrink": (0.0, 1.0),
+}
+"""The least and the greatest that settings may be."""
 LAYERS = ("layers", "mixture_layers")
 """Settings that are the widths of a network."""
 
@@ -43,10 +67,12 @@ def check_settings(settings: Any) -> None:
         if isinstance(value, float) and not math.isfinite(value):
             raise PolicymixError(f"{field.name} is {value!r}: it must be finite")
     for name in POSITIVE:
-        _check_positive(name, getattr(settings, name))
+        check_positive(name, getattr(settings, name))
+    for name, limits in WITHIN.items():
+        _check_within(name, getattr(settings, name), *limits)
     for name in LAYERS:
         for width in getattr(settings, name) or ():
-            _check_positive(f"a width of {name}", width)
+            check_positive(f"a width of {name}", width)
     updates = settings.updates
     if updates not in ("step", "episode") and not (
         isinstance(updates, int) and updates > 0
@@ -64,13 +90,19 @@ def check_settings(settings: Any) -> None:
             )
 
 
+def _check_within(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        limits = f"{least:g} … {most:g}" if most < math.inf else f"at least {least:g}"
+        raise PolicymixError(f"{name} is {value!r}: it must be {limits}")
+
+
 def check_cores(cores: Any) -> None:
     """Complain of what is no number of cores."""
     if cores is None:
         return
     if not conforms(cores, int):
         raise PolicymixError(f"cores is {cores!r}: it must be a whole number, or None")
-    _check_positive("cores", cores)
+    check_positive("cores", cores)
 
 
 def check_recipe(method: Any) -> None:
@@ -103,14 +135,18 @@ def callbacks_of(given: Any) -> tuple[Callable[..., Any], ...]:
     """One callback or several, or a complaint of what cannot be called."""
     found = tuple(given) if isinstance(given, tuple | list) else (given,)
     for each in found:
-        if not callable(each):
+        if not callable(each) or isinstance(each, type):
             raise PolicymixError(
-                f"the callback is {_brief(each)}: it must be a function of a milestone"
+                f"the callback is {_brief(each)}: it must be a function of a "
+                'milestone, such as policymix.CSVLogger("log.csv")'
             )
     return found
 
 
-def _check_positive(name: str, number: int) -> None:
+def check_positive(name: str, number: Any) -> None:
+    """Complain of what is no whole number of at least 1."""
+    if not isinstance(number, int | np.integer) or isinstance(number, bool):
+        raise PolicymixError(f"{name} is {_brief(number)}: it must be a whole number")
     if number < 1:
         raise PolicymixError(f"{name} is {number}: it must be at least 1")
 

@@ -11,6 +11,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from policymix.core.types import Discrete
 from policymix.environments.episodes import Sampled
@@ -38,7 +39,8 @@ class SourceFit(NamedTuple):
         error: of its predictions per step, summed over components; for numbered states
             the share of wrong ones; NaN for densities, which predict nothing.
         still: the same for "nothing changes".
-        explained: share of steps in which it is wrong by less than half of the change.
+        explained: share of steps in which it is wrong by less than half of the change;
+            of a density, those that it takes for likelier than that nothing changes.
         likeliest: share of steps that no source explains better.
         errors: of each component that it sees.
         changes: of each component, the same for "nothing changes".
@@ -70,12 +72,15 @@ class Fits(NamedTuple):
 
     Args:
         sources: one for each, in order.
-        advice: share of states in which two of them advise different actions.
+        advice: share of states in which two of them advise different actions; of
+            continuous actions, how far apart they are on average, as a share of the
+            distance between the bounds.
         predictions: squared difference of two predictions as a share of what changes;
             NaN where their languages differ.
         spreads: of the target's observations, per component, in the units that kernels
             and networks see; near 1 if the units fit. None for numbered states.
         samples: of the target that were played.
+        continuous: whether actions are vectors.
     """
 
     sources: tuple[SourceFit, ...]
@@ -83,13 +88,14 @@ class Fits(NamedTuple):
     predictions: np.ndarray
     spreads: np.ndarray | None
     samples: int
+    continuous: bool
 
 
 def measure_fits(task: TransferTask, samples: int = 1_000) -> Fits:
     """Play the target as its sources advise, often at random, and ask every source.
 
     Args:
-        task: of numbered actions; need not be prepared.
+        task: need not be prepared.
         samples: of the target to play; they are not counted in training.
     """
     task = prepare(task)
@@ -99,21 +105,34 @@ def measure_fits(task: TransferTask, samples: int = 1_000) -> Fits:
     likelihoods = np.asarray(jax.vmap(experts.log_likelihoods)(*rows))
     likeliest = np.bincount(likelihoods.argmax(axis=1), minlength=len(task.sources))
     told = [_told(source, experts, data) for source in task.sources.sources]
-    advice = np.asarray(jax.vmap(experts.advise)(rows[0])).argmax(axis=2)
+    still = np.asarray(jax.vmap(experts.log_likelihoods)(rows[0], rows[1], rows[0]))
+    surprises = np.mean(likelihoods > still, axis=0)
     numbered = isinstance(experts.spec.observation, Discrete)
     spreads = np.asarray(jax.vmap(experts.encoder)(rows[0])).std(axis=0)
     return Fits(
         tuple(
-            _fit(source, seen, share)
-            for source, seen, share in zip(
-                task.sources.sources, told, likeliest / len(data.obs), strict=True
+            _fit(*each)
+            for each in zip(
+                *(task.sources.sources, told, likeliest / len(data.obs), surprises),
+                strict=True,
             )
         ),
-        np.mean(advice[:, :, None] != advice[:, None, :], axis=0),
+        _disagreement(experts, rows[0]),
         _differences(task.sources.sources, told),
         None if numbered else spreads,
         len(data.obs),
+        not isinstance(experts.spec.action, Discrete),
     )
+
+
+def _disagreement(experts: Experts, states: Array) -> np.ndarray:
+    """Of each pair's advice: how often numbers differ, how far apart vectors are."""
+    advice, space = np.asarray(jax.vmap(experts.advise)(states)), experts.spec.action
+    if isinstance(space, Discrete):
+        actions = advice.argmax(axis=2)
+        return np.mean(actions[:, :, None] != actions[:, None, :], axis=0)
+    apart = np.abs(advice[:, :, None] - advice[:, None, :])
+    return np.mean(apart / np.subtract(space.high, space.low), axis=(0, 3))
 
 
 class _Told(NamedTuple):
@@ -144,11 +163,13 @@ def _told(source: SourceTask, experts: Experts, data: Sampled) -> _Told | None:
     return _Told(*(np.asarray(jax.vmap(units)(part), float) for part in parts))
 
 
-def _fit(source: SourceTask, told: _Told | None, likeliest: float) -> SourceFit:
+def _fit(
+    source: SourceTask, told: _Told | None, likeliest: float, surprises: float
+) -> SourceFit:
     nothing = np.full(1, np.nan)
     kind = (_is_simulator(source.dynamics), is_foreign(source.dynamics))
     if told is None:
-        unknown = (np.nan, np.nan, np.nan, float(likeliest))
+        unknown = (np.nan, np.nan, float(surprises), float(likeliest))
         return SourceFit(source.name, *unknown, nothing, nothing, nothing, *kind)
     errors = np.square(told.predicted - told.after)
     changes = np.square(told.before - told.after)

@@ -53,6 +53,10 @@ class TransferTask:
     horizon: int = 1_000
     prints: Prints | None = None
 
+    def __post_init__(self):
+        if not isinstance(self.sources, SourceLibrary):
+            object.__setattr__(self, "sources", SourceLibrary(self.sources))
+
     @property
     def domain(self) -> Domain:
         """The target of a prepared task, and how it is scored."""
@@ -79,13 +83,15 @@ class TransferTask:
         return known(self.sources.names)
 
 
-def prepare(task: TransferTask) -> TransferTask:
+def prepare(task: TransferTask | str | Path) -> TransferTask:
     """Look at the target, try every source on it, bring observations to like units.
 
     A few random steps of the target are played, and 512 that the sources lead if all of
     them speak another language than the target. What is wrong with a target or a source
-    is said here. A task that was prepared before comes back as it is.
+    is said here. A task that was prepared before comes back as it is, and one that is
+    given by its place is loaded.
     """
+    task = load_task(task) if isinstance(task, str | Path) else task
     if not isinstance(task, TransferTask):
         raise PolicymixError(
             f"the task is {task!r:.40}: it must be a domain's name, a folder of "

@@ -21,7 +21,7 @@ from policymix.training.arguments import callbacks_of, check_settings
 from policymix.training.checkpoint import Checkpoint
 from policymix.training.milestone import Callback, inform
 from policymix.training.run import Pause, TrainingRun, carry_out, new_run
-from policymix.training.task import TransferTask, load_task, prepare
+from policymix.training.task import TransferTask, prepare
 
 if TYPE_CHECKING:
     from policymix.core.pictures import Picture
@@ -101,7 +101,7 @@ def train(
             as if it had never been interrupted.
     """
     callbacks = callbacks_of(callback)
-    task = prepare(load_task(task) if isinstance(task, str) else task)
+    task = prepare(task)
     settings = task.domain.settings if settings is None else settings
     check_settings(settings)
     if steps is not None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from policymix.core.errors import PolicymixError
+from policymix.core.executor import at_work
 from policymix.core.progress import silent
 from policymix.experiments import blocks
 from policymix.experiments.blocks import Block, Blockwise, run_block, run_on
@@ -156,6 +157,7 @@ with at_work():
 names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
 print(sum("XLAEigen" in name for name in names), "PJRT_NPROC" in os.environ)
 """
+MEMORY = "XLA_PYTHON_CLIENT_PREALLOCATE"
 
 
 @pytest.mark.parametrize(("asked", "told"), [(None, "1 False"), ("3", "3 True")])
@@ -169,6 +171,24 @@ def test_a_worker_computes_with_one_thread_unless_told_otherwise(asked, told):
     command = [sys.executable, "-c", f"import os\n{COUNT}"]
     found = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == told
+
+
+@pytest.mark.parametrize(("asked", "told"), [(None, "false"), ("true", "true")])
+def test_driver_and_workers_share_the_memory_of_a_gpu_unless_told_otherwise(
+    monkeypatch, asked, told
+):
+    """JAX takes three quarters of it when it begins, and the next one fails."""
+    monkeypatch.delenv(MEMORY, raising=False)
+    if asked:
+        monkeypatch.setenv(MEMORY, asked)
+    with open_executor("processes", workers=1) as executor:
+        assert os.environ[MEMORY] == told
+        assert executor is not None
+        assert executor.submit(os.getenv, MEMORY).result() == told
+    assert os.environ.get(MEMORY) == asked
+    with at_work():
+        assert os.environ[MEMORY] == told
+    assert os.environ.get(MEMORY) == asked
 
 
 def test_an_executor_that_is_not_there_is_named():

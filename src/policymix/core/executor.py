@@ -5,7 +5,7 @@ processes of `concurrent.futures`, SLURM by `submitit`, Dask, Ray.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
@@ -14,8 +14,11 @@ from policymix.core.errors import PolicymixError
 
 BEGUN_AT_MOST = 3
 """How often work is begun whose worker is lost."""
-THREADS = "PJRT_NPROC"
-"""The variable that tells JAX how many threads it may start."""
+SHARED = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+"""What JAX reads when it begins where others use the same GPU, or it would take three
+quarters of its memory at once …"""
+WORKER = {**SHARED, "PJRT_NPROC": "1"}
+"""… and in a worker: how many threads it may start."""
 WAITING = 256
 """Pieces that an executor has at a time, if it does not say how many it works on."""
 
@@ -78,18 +81,29 @@ def until_done(
 
 
 @contextmanager
-def at_work() -> Iterator[None]:
-    """Around what a worker does: one thread, and of an error the sentence alone.
-
-    There are as many workers as cores, and JAX would start a thread for each core in
-    every one of them; it asks how many when it begins. Not every error can travel.
-    """
-    asked = os.environ.get(THREADS)
-    os.environ[THREADS] = asked or "1"
+def unless_set(variables: Mapping[str, str]) -> Iterator[None]:
+    """Variables of the environment, for a while; those that are there stay."""
+    missing = {
+        name: value for name, value in variables.items() if name not in os.environ
+    }
+    os.environ.update(missing)
     try:
         yield
-    except PolicymixError as error:
-        raise PolicymixError(str(error)) from None
     finally:
-        if asked is None:
-            del os.environ[THREADS]
+        for name in missing:
+            del os.environ[name]
+
+
+@contextmanager
+def at_work() -> Iterator[None]:
+    """Around what a worker does: a modest JAX, and of an error the sentence alone.
+
+    There are as many workers as cores, and JAX would start a thread for each core in
+    every one of them, and leave no memory of a GPU to others. Not every error can
+    travel.
+    """
+    with unless_set(WORKER):
+        try:
+            yield
+        except PolicymixError as error:
+            raise PolicymixError(str(error)) from None

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from policymix.core.errors import MissingExtraError, PolicymixError
-from policymix.core.executor import Answer, Executor
+from policymix.core.executor import SHARED, Answer, Executor, unless_set
 
 NAMES = ("processes", "ray")
 
@@ -110,11 +110,12 @@ def open_executor(
     if asked not in NAMES:
         known = ", ".join(NAMES)
         raise PolicymixError(f"there is no executor {asked!r}: choose {known}")
-    if asked == "ray":
-        executor = Ray(address)
-    else:
-        executor = Processes(workers or len(os.sched_getaffinity(0)))
-    try:
-        yield executor
-    finally:
-        executor.shutdown()
+    with unless_set(SHARED):
+        if asked == "ray":
+            executor = Ray(address)
+        else:
+            executor = Processes(workers or len(os.sched_getaffinity(0)))
+        try:
+            yield executor
+        finally:
+            executor.shutdown()

@@ -1,12 +1,13 @@
 """The user's own code that fails in the middle: who, when and why, and no traceback."""
 
+import math
 import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from policymix.core.errors import PolicymixError
+from policymix.core.errors import PolicymixError, SourceError
 from policymix.sources.experts import SourceTask
 from policymix.sources.library import SourceLibrary
 from policymix.training.run import TrialError
@@ -118,53 +119,66 @@ def test_an_endless_reward_is_told_as_such_and_without_a_warning():
     assert "the reward is not a finite number" in str(error)
 
 
+class Late:
+    """Answers as usual while its task is prepared, and a while after."""
+
+    def __init__(self, usual, otherwise):
+        self.usual, self.otherwise, self.left = usual, otherwise, math.inf
+
+    def __call__(self, *arguments):
+        self.left -= 1
+        return (self.usual if self.left > 0 else self.otherwise)(*arguments)
+
+
+def told_late(method, part, otherwise):
+    parts: dict[str, Any] = {"policy": homeward, "dynamics": stepping}
+    parts[part] = late = Late(parts[part], otherwise)
+    library = SourceLibrary([SourceTask("late", **parts)])
+    task = prepare(TransferTask(lambda: Line(), library, horizon=20))
+    late.left = 50
+    with pytest.raises(TrialError) as caught:
+        train(task, method, settings=SETTINGS, progress=False)
+    return str(caught.value)
+
+
+def leave(*arguments):
+    raise OSError("the teacher left")
+
+
 def test_an_impossible_action_late_is_called_that():
-    asked = []
-
-    def late(obs):
-        asked.append(obs)
-        return 7 if len(asked) > 1_000 else homeward(obs)
-
-    library = SourceLibrary([SourceTask("late", late, stepping)])
-    task = TransferTask(lambda: Line(), library, horizon=20)
-    with pytest.raises(TrialError, match="the advice of source 'late' is no action"):
-        train(task, "phi1", settings=SETTINGS, progress=False)
+    told = told_late("phi1", "policy", lambda obs: 7)
+    assert "the advice of source 'late' is no action" in told
 
 
 def test_a_source_that_raises_late_is_told_with_the_steps():
-    asked = []
-
-    def late(obs):
-        asked.append(obs)
-        if len(asked) > 1_000:
-            raise OSError("the teacher left")
-        return homeward(obs)
-
-    library = SourceLibrary([SourceTask("late", late, stepping)])
-    task = TransferTask(lambda: Line(), library, horizon=20)
-    with pytest.raises(TrialError, match="OSError: the teacher left") as told:
-        train(task, "phi1", settings=SETTINGS, progress=False)
-    told.match(r"^phi1, trial 0 \(seed 0\), (steps \d+ … \d+|after step \d+): ")
+    told = told_late("phi1", "policy", leave)
+    assert "OSError: the teacher left" in told
+    assert re.match(
+        r"phi1, trial 0 \(seed 0\), (steps \d+ … \d+|after step \d+): ", told
+    )
 
 
 @pytest.mark.parametrize("part", ["policy", "dynamics"])
 def test_answers_of_another_shape_late_are_called_that(part):
-    asked = []
-
-    def late(usual):
-        def answer(*arguments):
-            asked.append(arguments)
-            return [1.0] * 5 if len(asked) > 300 else usual(*arguments)
-
-        return answer
-
-    parts: dict[str, Any] = {"policy": homeward, "dynamics": stepping}
-    parts[part] = late(parts[part])
-    library = SourceLibrary([SourceTask("late", **parts)])
-    task = TransferTask(lambda: Line(), library, horizon=20)
+    told = told_late("mars", part, lambda *_: [1.0] * 5)
     words = rf"source 'late': its {part} returns .* needs numbers of shape"
-    with pytest.raises(TrialError, match=words):
-        train(task, "mars", settings=SETTINGS, progress=False)
+    assert re.search(words, told)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+def test_a_source_that_raises_while_a_task_is_prepared_is_told_as_well(share):
+    """Also at the last of all questions."""
+
+    def ready(late):
+        library = SourceLibrary([SourceTask("late", late, stepping)])
+        return prepare(TransferTask(lambda: Line(), library, horizon=20))
+
+    asked = []
+    ready(Late(lambda obs: asked.append(obs) or homeward(obs), leave))
+    late = Late(homeward, leave)
+    late.left = math.ceil(share * len(asked))
+    with pytest.raises(SourceError, match=r"'late': its policy fails .*teacher left"):
+        ready(late)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from policymix.core.errors import PolicymixError
 
 BEGUN_AT_MOST = 3
 """How often work is begun whose worker is lost."""
-SHARED = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+GPU_SHARED = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 """What JAX reads when it begins where others use the same GPU, or it would take three
 quarters of its memory at once …"""
-WORKER = {**SHARED, "PJRT_NPROC": "1"}
+WORKER = {**GPU_SHARED, "PJRT_NPROC": "1"}
 """… and in a worker: how many threads it may start."""
 WAITING = 256
 """Pieces that an executor has at a time, if it does not say how many it works on."""

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from policymix.core.errors import MissingExtraError, PolicymixError
-from policymix.core.executor import SHARED, Answer, Executor, unless_set
+from policymix.core.executor import GPU_SHARED, Answer, Executor, unless_set
 
 NAMES = ("processes", "ray")
 
@@ -110,7 +110,7 @@ def open_executor(
     if asked not in NAMES:
         known = ", ".join(NAMES)
         raise PolicymixError(f"there is no executor {asked!r}: choose {known}")
-    with unless_set(SHARED):
+    with unless_set(GPU_SHARED):
         if asked == "ray":
             executor = Ray(address)
         else:

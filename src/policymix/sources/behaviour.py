@@ -8,12 +8,12 @@ import hashlib
 from functools import partial
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from policymix.sources.adapt import some_actions
+from policymix.sources.checks import answers_of
 from policymix.sources.dynamics import LogDensity
 from policymix.sources.experts import Experts, SourceTask
 from policymix.sources.foreign import is_foreign
@@ -57,10 +57,12 @@ def behaviour(library: SourceLibrary, states: Array) -> dict[str, str]:
 
 def replies(experts: Experts, source: SourceTask, states: Array) -> list[np.ndarray]:
     """Advice, and what is predicted; or how likely it is that nothing changes."""
-    advice = jax.vmap(partial(experts.advice_of, source.policy))(states)
     actions = jnp.asarray(some_actions(experts.spec.action, len(states)))
-    model = source.dynamics, source.kernel
-    if isinstance(source.dynamics, LogDensity) or is_foreign(source.dynamics):
-        still = jax.vmap(partial(experts.likelihood_of, model))
-        return [np.asarray(advice), np.asarray(still(states, actions, states))]
-    return [np.asarray(advice), np.asarray(jax.vmap(source.dynamics)(states, actions))]
+    policy, dynamics = partial(experts.advice_of, source.policy), source.dynamics
+    advice = answers_of(source, "policy", policy, states)
+    if isinstance(dynamics, LogDensity) or is_foreign(dynamics):
+        still = partial(experts.likelihood_of, (dynamics, source.kernel))
+        told = answers_of(source, "dynamics", still, states, actions, states)
+    else:
+        told = answers_of(source, "dynamics", dynamics, states, actions)
+    return [advice, told]

@@ -58,7 +58,7 @@ def check_source(source: SourceTask, experts: Experts, observations: Array) -> N
     actions = _check_policy(source, experts, observations)
     if isinstance(source.dynamics, LogDensity):
         arguments = (observations, actions, observations)
-        densities = _call(source, "log-density", source.dynamics, *arguments)
+        densities = answers_of(source, "log-density", source.dynamics, *arguments)
         check_shapes(source.name, "log-density", densities, ())
         if np.any(np.isnan(densities) | (densities == np.inf)):
             raise SourceError(
@@ -72,7 +72,7 @@ def check_source(source: SourceTask, experts: Experts, observations: Array) -> N
 
 
 def _check_policy(source: SourceTask, experts: Experts, observations: Array) -> Array:
-    advice = _call(source, "policy", source.policy, observations)
+    advice = answers_of(source, "policy", source.policy, observations)
     space = experts.spec.action
     if not isinstance(space, Discrete):
         check_shapes(source.name, "policy", advice, space.shape)
@@ -100,7 +100,7 @@ def _check_policy(source: SourceTask, experts: Experts, observations: Array) -> 
 def _check_dynamics(
     source: SourceTask, experts: Experts, observations: Array, actions: Array
 ) -> None:
-    predictions = _call(source, "dynamics", source.dynamics, observations, actions)
+    predictions = answers_of(source, "dynamics", source.dynamics, observations, actions)
     space = experts.spec.observation
     check_shapes(source.name, "dynamics", predictions, space.shape)
     _expect_finite(source, "dynamics", predictions, observations)
@@ -121,14 +121,15 @@ def _check_kernel(
     def likelihood(obs: Array, action: Array) -> Array:
         return experts.likelihood_of(model, obs, action, obs)
 
-    likelihoods = _call(source, "kernel", likelihood, observations, actions)
+    likelihoods = answers_of(source, "kernel", likelihood, observations, actions)
     check_shapes(source.name, "kernel", likelihoods, ())
     _expect_finite(source, "kernel", likelihoods, observations)
 
 
-def _call(
+def answers_of(
     source: SourceTask, part: str, function: Callable, *arguments: Any
 ) -> np.ndarray:
+    """What a part of a source says of rows of arguments, or why it cannot."""
     try:
         return np.asarray(jax.vmap(function)(*arguments))
     except Exception as error:

@@ -168,9 +168,65 @@ def test_mars_takes_the_advice_the_better_or_its_own():
     ruled = choose(setup, led(setup, trial, RULE), quiet(setup))[0]
     better = own if worth[0] > worth[1] else advised
     np.testing.assert_allclose(ruled, better, rtol=1e-5)
-    np.testing.assert_array_equal(
-        greedy(setup, trial, HERE, alone=True), own_action(setup, trial)
+
+
+@pytest.mark.parametrize("arm", [FOLLOW, OWN])
+def test_a_student_of_mars_learns_what_has_proved_best(arm):
+    """Advice and own policy have the same torque everywhere: it comes close to that."""
+    setup, trial = begun("mars", replace(SMALL, learning_rate=1e-2))
+    proved = jnp.where(jnp.arange(len(trial.behaviour.tries)) == arm, 3.0, 0.0)
+    behaviour = trial.behaviour._replace(tries=proved, counts=proved, means=proved)
+    trial = trial._replace(behaviour=behaviour)
+    rows = jax.random.normal(jax.random.key(0), (16, 3))
+    still = jnp.zeros(16)
+    batch = Transition(rows, still[:, None], still, rows, still > 0, still > 0)
+    advice = jax.vmap(setup.advise)(rows).reshape(16, -1)
+
+    def shown(trial):
+        return recall(setup, trial, Experience(batch), [advice, advice])
+
+    lesson = shown(trial)
+    assert lesson.shown is not None
+    pairs = list(zip(rows, lesson.shown, strict=False))
+    for row, torque in pairs:
+        np.testing.assert_allclose(greedy(setup, trial, row), torque, rtol=1e-5)
+    untaught = trial.agent
+
+    @jax.jit
+    def study(agent):
+        noise = jnp.zeros((2, 16, 1))
+        taught, _ = setup.agent.update(agent, lesson._replace(noise=noise))
+        return untaught._replace(student=taught.student)
+
+    for _ in range(300):
+        trial = trial._replace(agent=study(trial.agent))
+    for row, torque in pairs:
+        alone = greedy(setup, trial, row, alone=True)
+        np.testing.assert_allclose(alone, torque, atol=0.1)
+
+
+def test_the_own_policy_of_mars_learns_as_if_there_were_no_student(keys):
+    setup, trial = begun("mars")
+    agent, state = setup.agent, trial.agent
+    batch = Transition(
+        jax.random.normal(keys(), (4, 3)),
+        jnp.ones((4, 1)),
+        jnp.ones(4),
+        jax.random.normal(keys(), (4, 3)),
+        *jnp.zeros((2, 4), bool),
     )
+    lesson = Experience(batch, noise=jnp.zeros((2, 4, 1)), shown=jnp.ones((1, 1)))
+    taught, _ = agent.update(state, lesson)
+    alone, _ = replace(agent, studies=False).update(
+        state._replace(student=None), lesson
+    )
+    assert taught.student.parameters.biases[-1] != 0.0
+    for one, other in zip(
+        jax.tree.leaves(taught._replace(student=None)),
+        jax.tree.leaves(alone),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
 def test_advice_that_leads_is_followed_where_the_own_model_is_believed(monkeypatch):

@@ -48,7 +48,7 @@ class Experience(NamedTuple):
     phi: Float[Array, "batch actions"] | None = None
     next_phi: Float[Array, "batch actions"] | None = None
     best: Int[Array, ""] | None = None
-    """The way to behave that has proved best, for a student."""
+    """The way to behave that has proved best, for a student of numbered actions."""
     next_advice: Float[Array, "batch n actions"] | None = None
     noise: Float[Array, "2 batch act"] | None = None
     """Standard normal numbers: what a policy draws after each transition, and before
@@ -58,6 +58,8 @@ class Experience(NamedTuple):
     action …"""
     heard: Bool[Array, " batch"] | None = None
     """… and whether anybody who is trusted advises it."""
+    shown: Float[Array, "few act"] | None = None
+    """What has proved best does in the first states: vectors, for a student."""
 
 
 class AbstractPupil(eqx.Module, Generic[State]):

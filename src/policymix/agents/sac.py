@@ -2,6 +2,8 @@
 
 Rewards are divided by the spread of the returns that have been seen, times 1 − γ: then
 a step's reward is about as large as a step's entropy, whatever unit it came in.
+
+In `mars` a student imitates whatever has proved best so far and needs no source.
 """
 
 from collections.abc import Callable
@@ -43,6 +45,8 @@ class SACState(NamedTuple):
     temperature: OptimiserState[Scalar]
     """log α."""
     returns: Returns
+    student: OptimiserState[MLP] | None = None
+    """What it would do in [−1, 1], before it is squashed."""
 
 
 class SAC(AbstractPupil[SACState]):
@@ -57,6 +61,7 @@ class SAC(AbstractPupil[SACState]):
         learning_rate: of Adam, for networks and temperature alike.
         target_rate: τ, how far the critics of targets move towards the others in an
             update.
+        studies: whether there is a student.
     """
 
     discount: Scalar = eqx.field(converter=as_float)
@@ -66,6 +71,7 @@ class SAC(AbstractPupil[SACState]):
     encoder: AbstractEncoder = Identity()
     learning_rate: Scalar = eqx.field(converter=as_float, default=3e-4)
     target_rate: Scalar = eqx.field(converter=as_float, default=0.005)
+    studies: bool = eqx.field(static=True, default=False)
 
     @property
     def replays(self) -> bool:
@@ -78,7 +84,9 @@ class SAC(AbstractPupil[SACState]):
 
     def init(self, key: Key) -> SACState:
         actor_key, critic_key = jax.random.split(key)
+        student_key = jax.random.fold_in(key, 2)
         actor = init_mlp(actor_key, (self.num_inputs, *self.layers, 2 * self.size))
+        student = init_mlp(student_key, (self.num_inputs, *self.layers, self.size))
         sizes = (self.num_inputs + self.size, *self.layers, 1)
         critics = jax.vmap(lambda key: init_mlp(key, sizes))(
             jax.random.split(critic_key, CRITICS)
@@ -89,6 +97,7 @@ class SAC(AbstractPupil[SACState]):
             critics,
             start_descent(self._adam, jnp.zeros(())),
             no_returns(),
+            start_descent(self._adam, student) if self.studies else None,
         )
 
     def act(
@@ -98,6 +107,12 @@ class SAC(AbstractPupil[SACState]):
         policy = self.policy(state.actor.parameters, obs)
         action = likeliest(policy) if noise is None else draw_action(policy, noise)[0]
         return from_unit(self.action, action)
+
+    def alone(self, state: SACState, obs: Observation) -> Float[Array, " act"]:
+        """What is done without any source: what the student says, or the likeliest."""
+        if state.student is None:
+            return self.act(state, obs, None)
+        return from_unit(self.action, self._imitated(state.student.parameters, obs))
 
     def value(
         self, state: SACState, obs: Observation, action: Float[Array, " act"]
@@ -188,6 +203,17 @@ class SAC(AbstractPupil[SACState]):
         """Falls with α where entropy is above −∣A∣, a nat for each component."""
         return -log_alpha * (log_density - self.size)
 
+    def imitation_loss(
+        self, student: MLP, obs: Any, shown: Float[Array, "few act"]
+    ) -> Scalar:
+        """The squared distance from what it is shown, in [−1, 1]."""
+
+        def one(obs: Observation, shown: Float[Array, " act"]) -> Scalar:
+            missed = self._imitated(student, obs) - in_unit(self.action, shown)
+            return jnp.mean(jnp.square(missed))
+
+        return jnp.mean(jax.vmap(one)(obs, shown))
+
     def note(self, state: SACState, steps: Transition) -> SACState:
         """Their rewards say how far returns spread."""
         ended = steps.terminated | steps.truncated
@@ -197,7 +223,7 @@ class SAC(AbstractPupil[SACState]):
     def update(
         self, state: SACState, experience: Experience
     ) -> tuple[SACState, Scalar]:
-        """Critics first, then what strives for their values, then the temperature."""
+        """Critics, then what strives for their values, temperature and student."""
         batch = experience.batch
         assert experience.noise is not None
         next_noise, noise = experience.noise
@@ -218,12 +244,19 @@ class SAC(AbstractPupil[SACState]):
             critics.parameters,
         )
         actor = descend(self._adam, state.actor, slope)
-        state = SACState(actor, critics, older, temperature, state.returns)
+        student, shown = state.student, experience.shown
+        if student is not None and shown is not None:
+            seen = batch.obs[: len(shown)]
+            student, _ = self._step(self.imitation_loss, student, seen, shown)
+        state = SACState(actor, critics, older, temperature, state.returns, student)
         return state, loss + striving
 
     def refresh(self, state: SACState) -> SACState:
         """Targets follow in every update, so there is nothing to copy."""
         return state
+
+    def _imitated(self, student: MLP, obs: Observation) -> Float[Array, " act"]:
+        return jnp.tanh(student(self.encoder(obs)))
 
     def _lower(
         self, critics: MLP, obs: Observation, action: Float[Array, " act"]

@@ -11,7 +11,7 @@ from policymix.agents.heads import NetworkHeads, TableHeads
 from policymix.agents.judged import Judged
 from policymix.agents.multipolar import Multipolar
 from policymix.agents.q_learning import QLearning
-from policymix.agents.sac import SAC
+from policymix.agents.sac import SAC, SACState
 from policymix.core.encoders import AbstractEncoder, Identity, OneHot, Standardise
 from policymix.core.errors import PolicymixError
 from policymix.core.networks import MLP
@@ -48,7 +48,7 @@ def _plain(agent: Any, state: Any) -> Plain:
         encoder, arrays = _plain(agent.learner, state.values)
         return encoder, _outputs(arrays, slice(-agent.num_actions, None))
     if kind is SAC:
-        return _plain_actor(agent, state.actor.parameters)
+        return _plain_actor(agent, state)
     raise PolicymixError(
         f"{kind.__name__} cannot be exported: only tables and networks of the package "
         "can. Use agent.save and TrainedAgent.load"
@@ -67,9 +67,10 @@ def _plain_head(heads: Any, state: Any) -> Plain:
     raise PolicymixError(f"heads of {type(heads).__name__} cannot be exported")
 
 
-def _plain_actor(agent: SAC, actor: MLP) -> Plain:
-    """The means, which come before the deviations, and the bounds of the actions."""
-    encoder, arrays = _plain_network(agent.encoder, actor)
+def _plain_actor(agent: SAC, state: SACState) -> Plain:
+    """The student, or the actor's means, which come first; and bounds of actions."""
+    learned = state.student or state.actor
+    encoder, arrays = _plain_network(agent.encoder, learned.parameters)
     bounds = {"low": agent.action.low, "high": agent.action.high}
     return encoder, _outputs(arrays, slice(agent.size)) | {
         name: np.array(bound, np.float32) for name, bound in bounds.items()

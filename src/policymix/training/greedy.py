@@ -33,7 +33,7 @@ def greedy(
     """
     agent, method = setup.agent, setup.method
     if alone and isinstance(agent, SAC):
-        return agent.act(trial.agent, obs, None)
+        return agent.alone(trial.agent, obs)
     if alone:
         assert isinstance(agent, AbstractAgent)
         return jnp.argmax(agent.alone_values(trial.agent, obs))

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from policymix.agents.base import Experience
+from policymix.agents.judged import STUDIED
 from policymix.beliefs.potentials import Shaping
-from policymix.core.types import Observation, Transition
+from policymix.core.types import Transition
 from policymix.training.trial import LearningSetup, Trial
+from policymix.training.vectors import preferred, rival_of
 
 
 def recall(
@@ -33,7 +34,11 @@ def recall(
     if setup.continuous:
         find = jax.vmap(partial(rival_of, setup, trial))
         rival, heard = find(batch.next_obs, next_advice)
-        return experience._replace(rival=rival, heard=heard)
+        few = -(-len(advice) // STUDIED)
+        best = method.leader.best(trial.behaviour)
+        show = jax.vmap(partial(preferred, setup, trial, arm=best))
+        shown = show(batch.obs[:few], advice[:few])
+        return experience._replace(rival=rival, heard=heard, shown=shown)
     experience = experience._replace(advice=advice, next_advice=next_advice)
     if method.shapes:
         shaping = jax.vmap(partial(shaping_of, setup, trial))(
@@ -48,19 +53,6 @@ def recall(
             best=method.leader.best(trial.behaviour),
         )
     return experience
-
-
-def rival_of(
-    setup: LearningSetup,
-    trial: Trial,
-    obs: Observation,
-    advice: Float[Array, "n act"],
-) -> tuple[Float[Array, " act"], Bool[Array, ""]]:
-    """The advised action, and whether half of the belief is with sources."""
-    assert setup.method.trust is not None
-    weights = setup.weights(trial, obs)
-    heard = jnp.sum(weights[: setup.num_sources]) >= 0.5
-    return setup.method.trust.advised(weights, advice), heard
 
 
 def shaping_of(

@@ -205,6 +205,7 @@ def make_sac(experts: Experts, method: Method, settings: Settings) -> SAC:
         value_encoder(experts),
         learning_rate=settings.learning_rate,
         target_rate=settings.target_rate,
+        studies=method.judged,
     )
 
 

@@ -18,8 +18,20 @@ from policymix.core.boxes import clipped, in_unit
 from policymix.core.kernels import Gaussian
 from policymix.core.types import Observation, Real
 from policymix.training.guidance import drawn, guide
-from policymix.training.recall import rival_of
 from policymix.training.trial import LearningSetup, Trial
+
+
+def rival_of(
+    setup: LearningSetup,
+    trial: Trial,
+    obs: Observation,
+    advice: Float[Array, "n act"],
+) -> tuple[Float[Array, " act"], Bool[Array, ""]]:
+    """The advised action, and whether half of the belief is with sources."""
+    assert setup.method.trust is not None
+    weights = setup.weights(trial, obs)
+    heard = jnp.sum(weights[: setup.num_sources]) >= 0.5
+    return setup.method.trust.advised(weights, advice), heard
 
 
 def phi_of(

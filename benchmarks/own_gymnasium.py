@@ -35,7 +35,7 @@ TITLES = {
     "loop-ways": "Ways to run Stable-Baselines3: a short look, the fastest competes",
     "loop": f"An own CartPole of Gymnasium, `mars` with {TRIALS} trials, two sources",
     "compile": "Seconds of pm.train for one step, again with the same functions",
-    "learners": "MARS in Stable-Baselines3's learners: processor time of a step",
+    "learners": "MARS in Stable-Baselines3's learners: time of a step",
 }
 
 
@@ -46,11 +46,20 @@ class Again(NamedTuple):
     seconds: float
 
 
+class Spent(NamedTuple):
+    """On one step, in seconds."""
+
+    clock: float
+    processor: float
+    """Of all threads: one of JAX's looks for work while there is none."""
+
+
 class Cost(NamedTuple):
-    """Processor time of a learner's step, and against the plain learner's."""
+    """Microseconds of a learner's step; ratios to the plain one's are by the clock."""
 
     learner: str
-    microseconds: float
+    clock: float
+    processor: float
     ratio_min: float
     ratio_median: float
     ratio_max: float
@@ -138,7 +147,7 @@ def compiling(seconds: float, begin: Begin = silent) -> dict[str, Rows]:
 
 
 def learners(seconds: float, begin: Begin = silent) -> dict[str, Rows]:
-    """One thread, processor time, the same options for both of a pair."""
+    """One thread of PyTorch's, the same options for both of a pair."""
     import torch
     from stable_baselines3 import DQN, SAC
 
@@ -161,15 +170,22 @@ def learners(seconds: float, begin: Begin = silent) -> dict[str, Rows]:
     rows = []
     for name, pair in pairs.items():
         plain, mars = (_stepper(model) for model in pair)
-        times = []
+        theirs, ours, ratios = [], [], []
         for _ in range(ROUNDS):
-            times.append((_fastest(plain, seconds), _fastest(mars, seconds)))
-            advance(1, times[-1][1] / times[-1][0])
-        theirs, ours = np.array(times).T
-        low, middle, high = np.quantile(ours / theirs, (0.0, 0.5, 1.0)).tolist()
-        rows.append(Cost(name, 1e6 * theirs.min(), 1.0, 1.0, 1.0))
-        rows.append(Cost(f"Mars{name}", 1e6 * ours.min(), low, middle, high))
+            theirs.append(_fastest(plain, seconds))
+            ours.append(_fastest(mars, seconds))
+            ratios.append(ours[-1].clock / theirs[-1].clock)
+            advance(1, ratios[-1])
+        low, middle, high = np.quantile(ratios, (0.0, 0.5, 1.0)).tolist()
+        rows.append(_cost(name, theirs, 1.0, 1.0, 1.0))
+        rows.append(_cost(f"Mars{name}", ours, low, middle, high))
     return {"learners": rows}
+
+
+def _cost(learner: str, times: list[Spent], *ratios: float) -> Cost:
+    """The least of each."""
+    clock, processor = (1e6 * min(part) for part in zip(*times, strict=True))
+    return Cost(learner, clock, processor, *ratios)
 
 
 def pendulum(gravity: float = 10.0) -> gymnasium.Env:
@@ -193,23 +209,25 @@ def pendulum_sources() -> pm.SourceLibrary:
     )
 
 
-def _stepper(model: Any) -> Callable[[], float]:
-    """Takes steps and gives the processor time of one."""
+def _stepper(model: Any) -> Callable[[], Spent]:
+    """Takes steps and tells what one of them takes."""
     from stable_baselines3.common.logger import Logger
 
     model.set_logger(Logger(None, []))
 
-    def take() -> float:
-        started = time.process_time()
+    def take() -> Spent:
+        clock, processor = time.perf_counter(), time.process_time()
         model.learn(STEPS, reset_num_timesteps=False, log_interval=10**9)
-        return (time.process_time() - started) / STEPS
+        clock, processor = time.perf_counter() - clock, time.process_time() - processor
+        return Spent(clock / STEPS, processor / STEPS)
 
     for _ in range(3):
         take()
     return take
 
 
-def _fastest(take: Callable[[], float], seconds: float) -> float:
+def _fastest(take: Callable[[], Spent], seconds: float) -> Spent:
+    """The least by the clock: what else the machine does only adds to it."""
     started, found = time.perf_counter(), [take()]
     while len(found) < 3 or time.perf_counter() - started < seconds:
         found.append(take())

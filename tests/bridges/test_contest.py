@@ -1,15 +1,20 @@
-"""Who leads: returns decide, and doubt is settled in favour of advice."""
+"""Who leads: returns decide as in compiled loops, and copies share the samples out."""
 
+from collections import Counter
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from policymix.bridges.contest import ARMS, RARE, Contest
+from policymix.bridges.contest import ARMS, Contest
 from policymix.bridges.recall import Recall
 from policymix.bridges.spread import Spread
+from policymix.methods.rivals import Rivals
 
 
 def contest_of(returns):
-    contest = Contest(seed=0)
+    contest = Contest()
     for arm, totals in returns.items():
         for total in totals:
             contest.tell(arm, float(total), 1)
@@ -20,31 +25,45 @@ def contest_of(returns):
     ("returns", "best"),
     [
         ({}, "advice"),
-        ({"advice": [1, 2], "own": [90, 91]}, "advice"),  # too few to tell
-        ({"advice": [5, 7] * 3, "rule": [6, 6] * 3, "own": [5, 7] * 3}, "advice"),
-        ({"advice": [1, 2] * 3, "rule": [5, 7] * 3, "own": [5, 8] * 3}, "rule"),
-        ({"advice": [1, 2] * 3, "rule": [1, 2] * 3, "own": [6, 7] * 3}, "own"),
-        ({"advice": [1] * 5, "rule": [1] * 5, "own": [1] * 5}, "advice"),
-        ({"advice": [1] * 5, "rule": [2] * 5, "own": [2] * 5}, "rule"),
+        ({"advice": [1, 2], "own": [90]}, "advice"),  # too few to tell
+        ({"advice": [6, 6], "rule": [6, 6], "own": [6, 6]}, "advice"),
+        ({"advice": [1, 2] * 3, "rule": [5, 8] * 3, "own": [5, 7] * 3}, "rule"),
+        ({"advice": [9] * 3, "own": [1] * 20 + [10] * 5}, "own"),  # it has learned
+        ({"advice": [1], "explore": [9] * 9, "around": [9] * 9}, "advice"),
     ],
 )
-@pytest.mark.parametrize("unit", [1e-3, 1.0, -0.0, 1e3])
-def test_a_later_one_must_be_better_by_more_than_chance(returns, best, unit):
+@pytest.mark.parametrize("unit", [2.0**-9, 1.0, 2.0**9])
+def test_the_best_of_late_is_best_and_advice_if_in_doubt(returns, best, unit):
     contest = contest_of({arm: [unit * r for r in x] for arm, x in returns.items()})
-    assert contest.best == (best if unit else "advice")
+    assert contest.best == best
 
 
-def test_each_leads_now_and_then_and_the_best_most():
-    contest = contest_of({"advice": [0, 1] * 9, "rule": [8, 9] * 9, "own": [1, 2] * 9})
-    lengths, led = {"advice": 5, "rule": 100, "own": 20}, dict.fromkeys(ARMS, 0)
-    for _ in range(2_000):
+def test_samples_are_shared_out_as_in_compiled_loops():
+    """The same returns and lengths: the same arms, one after the other."""
+    leader, rng = Rivals(), np.random.default_rng(0)
+    state, contest = leader.init(), Contest()
+    remember = jax.jit(lambda *told: leader.remember(*told))
+    for _ in range(60):
         arm = contest.draw()
-        contest.tell(arm, {"advice": 0.5, "rule": 8.5, "own": 1.5}[arm], lengths[arm])
-        led[arm] += lengths[arm]
-    shares = {arm: samples / sum(led.values()) for arm, samples in led.items()}
-    assert shares["advice"] == pytest.approx(RARE, abs=0.01)
-    assert shares["own"] == pytest.approx(RARE, abs=0.01)
-    assert contest_of({"advice": [3, 4], "rule": [1]}).draw() == "rule"
+        assert arm == ARMS[int(state.arm)]
+        assert contest.best == ARMS[int(leader.best(state))]
+        length, total = int(rng.integers(1, 9)), float(rng.normal(len(arm)))
+        contest.tell(arm, total, length)
+        for step in range(1, length + 1):
+            paid = jnp.array(total if step == length else 0.0)
+            ends = jnp.array(step == length)
+            state = remember(state, paid, ends, jnp.zeros(()), jnp.zeros(5))
+    assert contest.means() == pytest.approx(
+        dict(zip(ARMS, state.means.tolist(), strict=True))
+    )
+
+
+def test_copies_that_run_beside_each_other_have_other_leaders():
+    contest, running = Contest(), []
+    for _ in range(6):
+        running.append((contest.draw(running), 10))
+    led = Counter(arm for arm, _ in running)
+    assert led == {arm: 1 + (arm == "explore") for arm in ARMS}
 
 
 def test_the_spread_is_that_of_discounted_sums():

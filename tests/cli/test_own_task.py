@@ -81,10 +81,10 @@ def test_what_is_no_task_is_said_in_a_line(typing, told, place, monkeypatch, cap
     assert not (place / "my-run").exists()
 
 
-def test_a_folder_that_is_not_a_comparison_is_in_use(place, monkeypatch, capsys):
+def test_a_folder_that_is_not_a_comparison_is_refused(place, monkeypatch, capsys):
     code, printed = typed(monkeypatch, capsys, "run", "my_task.py", "--out", ".")
     assert code == 2
-    assert "this folder is in use" in printed
+    assert "there is something in it already" in printed
 
 
 def test_a_starting_point_runs_as_it_is(place, monkeypatch, capsys):

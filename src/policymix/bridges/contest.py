@@ -1,73 +1,79 @@
 """Advice, the rule, or the own values: whose episodes return more.
 
 The rule may be sure of what is wrong, and advice may be so bad that the rule never gets
-to know better. So some episodes are led by the sources alone, some by the own values
-alone, and the returns decide how many, and who is trusted in the end.
+to know better. So all of them lead in turn, as in compiled loops: see `methods.rivals`.
 """
 
-from collections import deque
-from math import sqrt
+from collections.abc import Iterable
 from typing import Literal
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int
 
-Arm = Literal["advice", "rule", "own"]
-ARMS: tuple[Arm, ...] = ("advice", "rule", "own")
-"""In order of trust: a later one must be better by more than chance."""
-LATEST_RETURNS = 10
-"""Latest returns of each that count: learners get better with time."""
-FEWEST_RETURNS = 4
-"""Returns of each before one can be found better than another."""
-RARE = 0.25
-"""The least share of the samples for each: what fails today may be right tomorrow."""
-DOUBT = 2.0
-"""Standard errors by which it must be better."""
+from policymix.core.types import Scalar
+from policymix.methods.behaviours import BehaviourState
+from policymix.methods.leaders import credit
+from policymix.methods.rivals import Rivals
+
+Way = Literal["advice", "rule", "own"]
+Arm = Literal["advice", "rule", "own", "explore", "around"]
+ARMS: tuple[Arm, ...] = ("advice", "rule", "own", "explore", "around")
+"""As in `Rivals`: ways to behave, then the own values and the best, exploring."""
+WAYS: tuple[Way, ...] = ("advice", "rule", "own")
+RIVALS = Rivals()
 
 
 class Contest:
-    """Shares out episodes between the three.
+    """Shares out the samples of several copies of an environment, by their episodes."""
 
-    Args:
-        seed: of who leads.
-    """
-
-    def __init__(self, seed: int):
-        self._returns = {arm: deque[float](maxlen=LATEST_RETURNS) for arm in ARMS}
-        self._samples = dict.fromkeys(ARMS, 0)
-        self._rng = np.random.default_rng(seed)
+    def __init__(self):
+        self._state = _plain(RIVALS.init())
 
     def tell(self, arm: Arm, total: float, samples: int) -> None:
         """An episode has ended: its return and its length."""
-        self._returns[arm].append(total)
-        self._samples[arm] += samples
+        led = np.array(ARMS.index(arm)), np.array(samples - 1)
+        state = self._state._replace(arm=led[0], elapsed=led[1])
+        self._state = _plain(_credited(state, np.float32(total)))
 
-    def draw(self) -> Arm:
-        """Who leads the next episode: each as often as it may be the best."""
-        rare = RARE * sum(self._samples.values())
-        for arm in ARMS:
-            if len(self._returns[arm]) < 2 or self._samples[arm] < rare:
-                return arm
-        chances = [self._rng.normal(*self._known(arm)) for arm in ARMS]
-        return ARMS[int(np.argmax(chances))]
+    def draw(self, running: Iterable[tuple[Arm, int]] = ()) -> Arm:
+        """Who leads the next episode: the arm that is furthest behind its share.
+
+        Args:
+            running: episodes of other copies, by their arm and their length so far.
+        """
+        steps = self._state.steps.copy()
+        for arm, samples in running:
+            steps[ARMS.index(arm)] += samples
+        return ARMS[int(_picked(self._state._replace(steps=steps)))]
 
     @property
-    def best(self) -> Arm:
-        """The first in order that no later one is surely better than."""
-        best = ARMS[0]
-        for arm in ARMS[1:]:
-            returns = self._returns[best], self._returns[arm]
-            if min(map(len, returns)) < FEWEST_RETURNS:
-                continue
-            (old, doubt), (new, other) = self._known(best), self._known(arm)
-            if new - old > DOUBT * sqrt(doubt**2 + other**2):
-                best = arm
-        return best
+    def best(self) -> Way:
+        """The highest mean of late; advice if in doubt."""
+        return WAYS[int(_best(self._state))]
 
     def means(self) -> dict[str, float]:
-        """The mean of the latest returns of each."""
-        return {arm: float(np.mean(x)) for arm, x in self._returns.items() if x}
+        """The mean of the latest returns of each that has led."""
+        told = zip(ARMS, self._state.tries, self._state.means, strict=True)
+        return {arm: float(mean) for arm, tries, mean in told if tries}
 
-    def _known(self, arm: Arm) -> tuple[float, float]:
-        """Mean of the returns and its standard error."""
-        returns = np.array(self._returns[arm])
-        return float(returns.mean()), float(returns.std(ddof=1) / sqrt(len(returns)))
+
+def _plain(state: BehaviourState) -> BehaviourState:
+    """Arrays of NumPy's, which can be saved with the learner."""
+    return jax.tree.map(np.array, state)
+
+
+@jax.jit
+def _credited(state: BehaviourState, total: Scalar) -> BehaviourState:
+    return credit(state, total, *RIVALS.shares(state, jnp.zeros(())))
+
+
+@jax.jit
+def _picked(state: BehaviourState) -> Int[Array, ""]:
+    return RIVALS.pick(state, jnp.zeros(()), state.means)
+
+
+@jax.jit
+def _best(state: BehaviourState) -> Int[Array, ""]:
+    return RIVALS.best(state)

@@ -86,7 +86,7 @@ def new_folder(_: Any, folder: Path) -> None:
     """A folder to write to, with nothing in it."""
     writable(_, folder)
     if folder.is_dir() and is_used(folder):
-        raise ValueError("this folder is in use. Choose a new one")
+        raise ValueError("there is something in it already. Choose a new one")
 
 
 def new_or_begun(_: Any, folder: Path) -> None:

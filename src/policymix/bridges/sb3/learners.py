@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from policymix.bridges.contest import Arm
 from policymix.bridges.sb3.advised import AdvisedOffPolicy
 from policymix.bridges.sb3.judged_sac import JudgedSAC
 from policymix.bridges.sb3.many_dqn import ManyDQN
@@ -12,6 +13,7 @@ from policymix.bridges.sb3.policies import AdvisedDQNPolicy, AdvisedSACPolicy
 from policymix.core.errors import MissingExtraError, PolicymixError
 from policymix.core.settings import DEFAULTS, Settings
 from policymix.core.types import Discrete
+from policymix.methods.rivals import AROUND_MOST
 from policymix.sources.library import SourceLibrary
 
 try:
@@ -27,6 +29,14 @@ class MarsDQN(Mars, ManyDQN):
 
     def _networks(self) -> dict[str, Any]:
         return {**super()._networks(), "heads": self.heads}
+
+    def _led(self, arm: Arm, *arguments: Any, **options: Any) -> tuple[np.ndarray, ...]:
+        rate = self.exploration_rate
+        self.exploration_rate = min(rate, AROUND_MOST) if arm == "around" else rate
+        try:
+            return super()._led(arm, *arguments, **options)
+        finally:
+            self.exploration_rate = rate
 
 
 class MarsSAC(Mars, JudgedSAC):

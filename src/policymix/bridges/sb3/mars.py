@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from policymix.bridges.contest import Arm, Contest
+from policymix.bridges.contest import Arm, Contest, Way
 from policymix.bridges.sb3.advised import AdvisedOffPolicy
 from policymix.bridges.sb3.guide import Guide, Leader, MarsForm
 from policymix.bridges.sb3.policies import ADAM
@@ -94,7 +94,7 @@ class Mars(AdvisedOffPolicy):
         self.precision = precision
         self.transfer = transfer
         self.spread = Spread()
-        self.contest = Contest(options.get("seed") or 0)
+        self.contest = Contest()
         super().__init__(policy, env, **options)
 
     @property
@@ -150,8 +150,16 @@ class Mars(AdvisedOffPolicy):
         super()._forget_episodes()
         self._begun = np.zeros(self.n_envs, bool)
         self._lengths = np.zeros(self.n_envs, int)
-        self._leaders: list[Arm] = [self.contest.draw() for _ in range(self.n_envs)]
+        self._leaders: list[Arm] = []
+        for _ in range(self.n_envs):
+            self._leaders.append(self._draw())
         self.spread.forget_episodes()
+
+    def _draw(self, place: int | None = None) -> Arm:
+        """Who leads the next episode here, beside those that lead elsewhere."""
+        running = zip(self._leaders, np.maximum(self._lengths, 1), strict=False)
+        others = (pair for i, pair in enumerate(running) if i != place)
+        return self.contest.draw(others)
 
     def _count(
         self, reward: np.ndarray, ended: np.ndarray, obs: np.ndarray, action: np.ndarray
@@ -167,7 +175,7 @@ class Mars(AdvisedOffPolicy):
                 facts = float(totals[place]), int(self._lengths[place])
                 if self._n_updates:  # before, advice is not yet what it will be
                     self.contest.tell(self._leaders[place], *facts)
-                self._leaders[place] = self.contest.draw()
+                self._leaders[place] = self._draw(place)
             self._lengths[ended] = 0
         else:
             phi = self.guide.scale * action_values(
@@ -208,39 +216,36 @@ class Mars(AdvisedOffPolicy):
             return super().predict(observation, state, episode_start, deterministic)
 
     def _sample_action(self, *arguments: Any, **options: Any) -> Any:
-        """SB3's exploration where own values lead or nobody advises; else who leads."""
+        """What each leader would do: for the environment, and for the replay."""
         if not self.decides:
             return super()._sample_action(*arguments, **options)
-        leaders = sorted(set(self._leaders) - {"own"})
-        if leaders and len(set(self._leaders)) == 1:
-            chosen, scaled = self._follow(leaders[0])
-            if self.guide.told.all():
-                return chosen, scaled
-        with self.guide.led_by("own"):
-            action, buffer_action = super()._sample_action(*arguments, **options)
-        discrete = action.ndim == 1
-        for leader in leaders:
-            chosen, scaled = self._follow(leader)
-            mine = self.guide.told & [leader == other for other in self._leaders]
-            mine = mine if discrete else mine[:, None]
-            action = np.where(mine, chosen, action)
-            buffer_action = np.where(mine, scaled, buffer_action)
-        return action, buffer_action
+        leaders = dict.fromkeys(self._leaders)
+        found = [self._led(arm, *arguments, **options) for arm in leaders]
+        led = np.array([list(leaders).index(arm) for arm in self._leaders])
+        rows = np.arange(len(led))
+        return tuple(np.stack(part)[led, rows] for part in zip(*found, strict=True))
 
-    def _follow(self, leader: Arm) -> tuple[np.ndarray, np.ndarray]:
-        """What this one would do now, and the same for the replay.
+    def _led(self, arm: Arm, *arguments: Any, **options: Any) -> tuple[np.ndarray, ...]:
+        """What this one would do now, in the environment and in the replay."""
+        if arm in ("explore", "around"):
+            best = self.leader if arm == "around" else "own"
+            with self.guide.led_by(best):
+                return super()._sample_action(*arguments, **options)
+        # What was never learned is not followed, nor is a policy that it would lead.
+        chosen = self._follow(arm if self._n_updates else "advice")
+        return chosen, chosen if chosen.ndim == 1 else self.policy.scale_action(chosen)
+
+    def _follow(self, way: Way) -> np.ndarray:
+        """What is done this way where nothing is left to chance.
 
         Whoever leads by advice follows it also where the own model is believed: what
         policies are worth their returns say.
         """
         obs = np.asarray(self._last_obs)
-        if leader == "advice" or not self._n_updates:
-            chosen, told = self.advisor.advised(obs)
-            self.guide.told = told | (leader == "advice")
-        else:
-            with self.guide.led_by(leader):
-                chosen, _ = self.policy.predict(obs, deterministic=False)
-        return chosen, chosen if chosen.ndim == 1 else self.policy.scale_action(chosen)
+        if way == "advice":
+            return self.advisor.advised(obs)[0]
+        with self.guide.led_by(way):
+            return self.policy.predict(obs, deterministic=True)[0]
 
     def _unit(self) -> float:
         """What rewards are divided by."""

@@ -44,6 +44,11 @@ OURS = ("stable_baselines3.", "policymix.")
 """… as those of these packages do, if their parts do."""
 
 
+NARROWER = 2
+"""Layers of judges have so many times fewer units than those of critics: they only say
+which of two actions is better, and value both in every state of a batch."""
+
+
 class TwoModes(nn.Module):
     """Policies that change between training and acting at every step.
 
@@ -188,7 +193,7 @@ class AdvisedSACPolicy(TwoModes, SACPolicy):
         """Networks that say whether the own action is better than the advised one."""
         networks = []
         for _ in range(2):
-            size = {"net_arch": self.critic_kwargs["net_arch"]}
+            size = {"net_arch": [x // NARROWER for x in self.critic_kwargs["net_arch"]]}
             arguments = self._update_features_extractor({**self.net_args, **size}, None)
             networks.append(Judges(judges, **arguments).to(self.device))
         self.judges, self.judges_target = networks

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-import numpy as np
-
 from policymix.bridges.advisor import Advisor
 from policymix.core.boxes import in_unit
 from policymix.core.errors import MissingExtraError
@@ -36,8 +34,6 @@ class Guide:
         self.caution = caution
         self.leader: Leader | None = None
         """None: whoever is best by now."""
-        self.told = np.zeros(0, bool)
-        """Where there was advice when it was asked for last."""
 
     def values(self, obs: torch.Tensor) -> torch.Tensor:
         """c·Φ(s, ·)."""
@@ -51,13 +47,13 @@ class Guide:
 
     def advised(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The sources' actions, continuous ones in [−1, 1], and where there are any."""
-        action, self.told = self.advisor.advised(obs.detach().cpu().numpy())
+        action, told = self.advisor.advised(obs.detach().cpu().numpy())
         space = self.advisor.spec.action
         if not isinstance(space, Discrete):
             action = in_unit(space, action)
         return (
             torch.as_tensor(action, device=obs.device),
-            torch.as_tensor(self.told, device=obs.device),
+            torch.as_tensor(told, device=obs.device),
         )
 
     @contextmanager

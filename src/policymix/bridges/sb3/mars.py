@@ -175,8 +175,8 @@ class Mars(AdvisedOffPolicy):
                 facts = float(totals[place]), int(self._lengths[place])
                 if self._n_updates:  # before, advice is not yet what it will be
                     self.contest.tell(self._leaders[place], *facts)
+                self._lengths[place] = 0
                 self._leaders[place] = self._draw(place)
-            self._lengths[ended] = 0
         else:
             phi = self.guide.scale * action_values(
                 self.advisor, obs, action, self.precision
@@ -231,7 +231,7 @@ class Mars(AdvisedOffPolicy):
             best = self.leader if arm == "around" else "own"
             with self.guide.led_by(best):
                 return super()._sample_action(*arguments, **options)
-        # What was never learned is not followed, nor is a policy that it would lead.
+        # Before the first update there is nothing to follow but the advice.
         chosen = self._follow(arm if self._n_updates else "advice")
         return chosen, chosen if chosen.ndim == 1 else self.policy.scale_action(chosen)
 

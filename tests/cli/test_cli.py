@@ -373,7 +373,7 @@ def test_training_the_maze_writes_the_shipped_library(monkeypatch, capsys, tmp_p
     assert f"library written to {out}" in printed
     code, printed = run(monkeypatch, capsys, "sources", "train", "maze", "--out", out)
     assert code == 2
-    assert "is in use" in printed
+    assert "something in it already" in printed
 
 
 def test_a_missing_extra_is_named(monkeypatch, capsys, tmp_path):

@@ -99,7 +99,7 @@ def test_a_starting_point_runs_as_it_is(place, monkeypatch, capsys):
     assert "valley: return, 1 trial" in printed
     code, printed = typed(monkeypatch, capsys, "new", "project")
     assert code == 2
-    assert "in use" in printed
+    assert "something in it already" in printed
 
 
 def test_a_starting_point_has_a_target_and_two_sources_and_is_explained():

@@ -181,11 +181,7 @@ def test_a_student_of_mars_learns_what_has_proved_best(arm):
     still = jnp.zeros(16)
     batch = Transition(rows, still[:, None], still, rows, still > 0, still > 0)
     advice = jax.vmap(setup.advise)(rows).reshape(16, -1)
-
-    def shown(trial):
-        return recall(setup, trial, Experience(batch), [advice, advice])
-
-    lesson = shown(trial)
+    lesson = recall(setup, trial, Experience(batch), [advice, advice])
     assert lesson.shown is not None
     pairs = list(zip(rows, lesson.shown, strict=False))
     for row, torque in pairs:

@@ -83,21 +83,23 @@ class SAC(AbstractPupil[SACState]):
         return len(self.action.low)
 
     def init(self, key: Key) -> SACState:
-        actor_key, critic_key = jax.random.split(key)
-        student_key = jax.random.fold_in(key, 2)
+        actor_key, critic_key, student_key = jax.random.split(key, 3)
         actor = init_mlp(actor_key, (self.num_inputs, *self.layers, 2 * self.size))
-        student = init_mlp(student_key, (self.num_inputs, *self.layers, self.size))
         sizes = (self.num_inputs + self.size, *self.layers, 1)
         critics = jax.vmap(lambda key: init_mlp(key, sizes))(
             jax.random.split(critic_key, CRITICS)
         )
+        student = None
+        if self.studies:
+            layers = (self.num_inputs, *self.layers, self.size)
+            student = start_descent(self._adam, init_mlp(student_key, layers))
         return SACState(
             start_descent(self._adam, actor),
             start_descent(self._adam, critics),
             critics,
             start_descent(self._adam, jnp.zeros(())),
             no_returns(),
-            start_descent(self._adam, student) if self.studies else None,
+            student,
         )
 
     def act(

@@ -33,9 +33,9 @@ class Contest:
 
     def tell(self, arm: Arm, total: float, samples: int) -> None:
         """An episode has ended: its return and its length."""
-        led = np.array(ARMS.index(arm)), np.array(samples - 1)
-        state = self._state._replace(arm=led[0], elapsed=led[1])
-        self._state = _plain(_credited(state, np.float32(total)))
+        led, before = np.array(ARMS.index(arm)), np.array(samples - 1)
+        ended = self._state._replace(arm=led, elapsed=before)
+        self._state = _plain(_credited(ended, np.float32(total)))
 
     def draw(self, running: Iterable[tuple[Arm, int]] = ()) -> Arm:
         """Who leads the next episode: the arm that is furthest behind its share.

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from policymix.bridges.advisor import Advisor
+from policymix.bridges.contest import Way
 from policymix.core.boxes import in_unit
 from policymix.core.errors import MissingExtraError
 from policymix.core.types import Discrete
@@ -15,7 +16,7 @@ except ImportError as error:
     raise MissingExtraError("the bridge to Stable-Baselines3", "sb3") from error
 
 MarsForm = Literal["sure", "explicit", "lookahead"]
-Leader = Literal["advice", "rule", "own", "student"]
+Leader: TypeAlias = Way | Literal["student"]
 """Who acts: the sources, they and the own values by the rule, or one without them."""
 
 

@@ -193,7 +193,8 @@ class AdvisedSACPolicy(TwoModes, SACPolicy):
         """Networks that say whether the own action is better than the advised one."""
         networks = []
         for _ in range(2):
-            size = {"net_arch": [x // NARROWER for x in self.critic_kwargs["net_arch"]]}
+            units = self.critic_kwargs["net_arch"]
+            size = {"net_arch": [-(-count // NARROWER) for count in units]}
             arguments = self._update_features_extractor({**self.net_args, **size}, None)
             networks.append(Judges(judges, **arguments).to(self.device))
         self.judges, self.judges_target = networks
